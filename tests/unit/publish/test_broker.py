@@ -10,7 +10,7 @@ import pytest
 
 from pipeline.config.publishing import Publish
 from pipeline.core.errors import PublishError
-from pipeline.publish.broker import Broker, explain, place_of
+from pipeline.publish.broker import Broker, Published, explain, place_of
 from pipeline.publish.stream import StreamMessage
 from scripts.support.nats_server import NatsServer
 from tests.support.hub import in_loop
@@ -67,7 +67,7 @@ async def test_a_wrong_password_is_told_as_such(tmp_path: Path) -> None:
         right.write_text("church:right\n")
         broker = await Broker.connect(Publish(nats=server.url, credentials=str(right)))
         await broker.ensure_stream(1)
-        assert await broker.last_sequence() == 0
+        assert (await broker.state()).newest == 0
         await broker.close()
 
 
@@ -109,16 +109,53 @@ async def test_a_page_in_place_of_a_greeting_is_told_as_such() -> None:
 
 @pytest.mark.slow
 @in_loop
-async def test_the_same_message_twice_is_in_the_stream_once(tmp_path: Path) -> None:
+async def test_limits_of_a_stream_are_changed_in_place(tmp_path: Path) -> None:
+    needs_nats()
+    with NatsServer(tmp_path) as server:
+        broker = await Broker.connect(Publish(nats=server.url))
+        made = await broker.ensure_stream(1)
+        await broker.publish(StreamMessage("captions.church.s.es.1", b"{}"), Published())
+        again = await broker.ensure_stream(2)
+        assert (again.created, again.newest) == (made.created, 1)
+        await broker.close()
+
+
+@pytest.mark.slow
+@in_loop
+async def test_a_version_whose_acknowledgement_was_lost_is_overwritten_as_well(
+    tmp_path: Path,
+) -> None:
     needs_nats()
     with NatsServer(tmp_path) as server:
         broker = await Broker.connect(Publish(nats=server.url))
         await broker.ensure_stream(1)
-        await broker.ensure_stream(2)  # with another limit: it is changed, not made anew
-        message = StreamMessage("captions.church.s.es.1", "s,1,1,es", b"{}")
-        for _ in range(3):
-            await broker.publish(message)
-        assert await broker.last_sequence() == 1
+        known = Published()
+        texts = (b"words-first", b"words-second", b"words-third")
+        first, second, third = (StreamMessage("captions.church.s.es.1", text) for text in texts)
+        await broker.publish(first, known)
+        arrived = Published(newest=dict(known.newest))
+        await broker.publish(second, arrived)
+        await broker.publish(third, known)
+        await broker.erase(known)
+        stored = server.stored()
+        await broker.close()
+    assert [text in stored for text in texts] == [False, False, True]
+
+
+@pytest.mark.slow
+@in_loop
+async def test_what_is_overwritten_already_is_no_trouble(tmp_path: Path) -> None:
+    needs_nats()
+    with NatsServer(tmp_path) as server:
+        broker = await Broker.connect(Publish(nats=server.url))
+        await broker.ensure_stream(1)
+        known = Published()
+        for text in (b"one", b"two"):
+            await broker.publish(StreamMessage("captions.church.s.es.1", text), known)
+        known.replaced.add(99)
+        for _ in range(2):
+            await broker.erase(known)
+            known.replaced.add(1)
         await broker.close()
 
 
@@ -141,7 +178,7 @@ async def test_a_server_without_room_says_so(tmp_path: Path) -> None:
         async def fill() -> None:
             for key in range(30):
                 subject = f"captions.church.s.es.{key}"
-                await broker.publish(StreamMessage(subject, f"s,{key},1,es", b"x" * 1000))
+                await broker.publish(StreamMessage(subject, b"x" * 1000), Published())
 
         with pytest.raises(PublishError) as caught:
             await fill()
