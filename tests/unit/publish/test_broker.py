@@ -4,13 +4,14 @@ import asyncio
 import http.server
 import threading
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from pipeline.config.publishing import Publish
 from pipeline.core.errors import PublishError
-from pipeline.publish.broker import Broker, Published, explain, place_of
+from pipeline.publish.broker import Broker, Published, StreamState, explain, place_of
 from pipeline.publish.stream import StreamMessage
 from scripts.support.nats_server import NatsServer
 from tests.support.hub import in_loop
@@ -105,6 +106,16 @@ async def test_a_page_in_place_of_a_greeting_is_told_as_such() -> None:
         with pytest.raises(PublishError) as caught:
             await Broker.connect(Publish(nats=f"nats://127.0.0.1:{port}"))
     assert caught.value.code == "publish-not-nats"
+
+
+def test_a_stream_made_anew_or_with_lost_messages_is_not_the_one_that_was_published_to() -> None:
+    made = datetime(2026, 11, 23, tzinfo=UTC)
+    known = Published(made, {"captions.church.status": 7})
+    assert known.is_in(StreamState(made, 7))
+    assert known.is_in(StreamState(made, 8))  # what was on its way when the line broke
+    assert not known.is_in(StreamState(made, 6))
+    assert not known.is_in(StreamState(made + timedelta(hours=1), 9))
+    assert not Published().is_in(StreamState(made, 7))
 
 
 @pytest.mark.slow
