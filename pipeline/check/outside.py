@@ -12,7 +12,8 @@ from pipeline.check.result import Check, Passed
 from pipeline.config.publishing import PROGRAMS, Publish
 from pipeline.config.schema import Settings
 from pipeline.core.errors import PublishError
-from pipeline.publish.broker import Broker, place_of
+from pipeline.publish.broker import Broker
+from pipeline.publish.troubles import place_of
 
 _ANSWER_S = 5.0
 _REFUSED_BY_UNIT = (

@@ -7,18 +7,17 @@ to come back, after a moment or an hour, and nothing waits inside of a client li
 from __future__ import annotations
 
 import asyncio
-import ssl
-from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from pipeline.config.publishing import Publish
 from pipeline.core.errors import PublishError
 from pipeline.publish.stream import StreamMessage, all_subjects, stream_name
+from pipeline.publish.troubles import explained, place_of
 
 if TYPE_CHECKING:
     from nats.aio.client import Client
@@ -34,41 +33,6 @@ _HELD = 200_000
 """Messages that may wait in the client: a stream of days is read faster than it is taken."""
 _OTHER_VERSION = 10071
 """JetStream's code for: the newest message of this subject is another one than was expected."""
-_FULL = (10023, 10047, 10054, 10077)
-"""JetStream's codes for: resources, storage, bytes or messages at their limit."""
-_TROUBLES: tuple[tuple[tuple[str, ...], str, str, str], ...] = (
-    (
-        ("authorization", "authentication", "permissions violation", "nkey", "credential"),
-        "publish-refused",
-        "refuses this user",
-        "Look at publish.nats and publish.credentials.",
-    ),
-    (
-        ("insufficient", "no space", "maximum bytes", "maximum messages", "limit reached"),
-        "publish-full",
-        "has no room left",
-        "Free its disk, or raise its limits.",
-    ),
-    (
-        ("expecting info", "info message", "parse error", "not enough values", "empty response"),
-        "publish-not-nats",
-        "answers, but is no NATS server",
-        "Look at publish.nats: its port is 4222, unless someone chose another.",
-    ),
-    (
-        ("serviceunavailable", "no responders", "jetstream not enabled", "nostreamresponse"),
-        "publish-no-jetstream",
-        "has no JetStream, is short of it, or has lost the stream",
-        "If that lasts: start it with --jetstream, and look at its log.",
-    ),
-    (
-        ("certificate", "ssl", "tls", "secure"),
-        "publish-tls",
-        "cannot be reached over TLS",
-        "Look at its certificate, and at tls:// in publish.nats.",
-    ),
-)
-"""What is found in the client's words, then our code, what it means, and what helps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +83,7 @@ class Broker:
             raise PublishError("publish-not-installed", message, fix) from None
         place = place_of(settings.nats)
         client = Client()
-        with _explained(place):
+        with explained(place):
             try:
                 await asyncio.wait_for(
                     client.connect(
@@ -158,7 +122,7 @@ class Broker:
             discard=DiscardPolicy.OLD,
             storage=StorageType.FILE,
         )
-        with _explained(self._place):
+        with explained(self._place):
             try:
                 await self._stream.stream_info(self._name)
             except NotFoundError:
@@ -167,7 +131,7 @@ class Broker:
 
     async def clear(self) -> None:
         """Take everything out of the stream. Raises PublishError."""
-        with _explained(self._place):
+        with explained(self._place):
             await self._stream.purge_stream(self._name)
 
     async def publish(self, message: StreamMessage, known: Published) -> None:
@@ -175,7 +139,7 @@ class Broker:
 
         Raises PublishError.
         """
-        with _explained(self._place):
+        with explained(self._place):
             added, erased = await asyncio.gather(
                 self._add(message, known), self._erase(known), return_exceptions=True
             )
@@ -185,14 +149,14 @@ class Broker:
 
     async def erase(self, known: Published) -> None:
         """Overwrite on the server's disk what was replaced. Raises PublishError."""
-        with _explained(self._place):
+        with explained(self._place):
             await self._erase(known)
 
     async def state(self) -> StreamState:
         """Return the stream's state. Raises PublishError; `publish-no-stream` if there is none."""
         from nats.js.errors import NotFoundError  # noqa: PLC0415
 
-        with _explained(self._place):
+        with explained(self._place):
             try:
                 return _state(await self._stream.stream_info(self._name))
             except NotFoundError:
@@ -215,7 +179,7 @@ class Broker:
             # number.
             ack_policy=AckPolicy.NONE,
         )
-        with _explained(self._place):
+        with explained(self._place):
             messages = await self._stream.subscribe(
                 all_subjects(self._church),
                 stream=self._name,
@@ -313,52 +277,9 @@ class Broker:
         return PublishError("publish-no-stream", message, fix)
 
 
-def place_of(url: str) -> str:
-    """Return host and port of an address, for messages: no password in it."""
-    parts = urlsplit(url)
-    return f"{parts.hostname}:{parts.port or 4222}"
-
-
-def explain(error: Exception, place: str) -> PublishError:
-    """Return what the client says as an error of ours."""
-    if isinstance(error, PublishError):
-        return error
-    # By its number where it has one; words are looked through for the rest.
-    number = getattr(error, "err_code", None)
-    text = f"{type(error).__name__} {error}"
-    if number in _FULL:
-        text = "insufficient"
-    if isinstance(error, ssl.SSLError):
-        text = "ssl"
-    said = text.lower()
-    for words, code, meaning, fix in _TROUBLES:
-        if any(word in said for word in words):
-            return PublishError(code, f"The NATS server {place} {meaning}.", fix)
-    reason = str(error) or type(error).__name__
-    return PublishError(
-        "publish-unreachable",
-        f"The NATS server {place} does not answer: {reason}.",
-        "Captions in the hall go on; what is missing there follows.",
-    )
-
-
 def _state(info: StreamInfo) -> StreamState:
     # A server without this field is older than JetStream.
     return StreamState(info.created or datetime.min.replace(tzinfo=UTC), info.state.last_seq)
-
-
-@contextmanager
-def _explained(place: str) -> Iterator[None]:
-    try:
-        yield
-    except asyncio.CancelledError as error:
-        task = asyncio.current_task()
-        if task is None or task.cancelling():
-            raise
-        # Nobody cancelled us: the client did so to its own waits, as its connection broke.
-        raise explain(ConnectionError("the connection broke"), place) from error
-    except Exception as error:
-        raise explain(error, place) from error
 
 
 def _credentials(settings: Publish) -> dict[str, Any]:

@@ -27,8 +27,9 @@ from pipeline.core.reports import Emit, Fault
 from pipeline.core.types import State
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.publish.backlog import Backlog
-from pipeline.publish.broker import Broker, Published, place_of
+from pipeline.publish.broker import Broker, Published
 from pipeline.publish.stream import ServiceStatus, caption_out, status_out
+from pipeline.publish.troubles import place_of
 
 log = structlog.get_logger()
 

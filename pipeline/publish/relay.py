@@ -23,10 +23,11 @@ from pipeline.core.metrics import Metrics
 from pipeline.core.timestamps import utc_now
 from pipeline.core.types import State
 from pipeline.protocol.commands import CommandMessage
-from pipeline.publish.broker import Broker, place_of
+from pipeline.publish.broker import Broker
 from pipeline.publish.feed import Feed
 from pipeline.publish.publisher import SIGN_OF_LIFE_S
 from pipeline.publish.stream import parse_stream
+from pipeline.publish.troubles import place_of
 from pipeline.records.health import Dropped, HealthRecord, Queues
 from pipeline.server.hub import Hub
 

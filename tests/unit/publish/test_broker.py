@@ -11,7 +11,7 @@ import pytest
 
 from pipeline.config.publishing import Publish
 from pipeline.core.errors import PublishError
-from pipeline.publish.broker import Broker, Published, StreamState, explain, place_of
+from pipeline.publish.broker import Broker, Published, StreamState
 from pipeline.publish.stream import StreamMessage
 from scripts.support.nats_server import NatsServer
 from tests.support.hub import in_loop
@@ -30,28 +30,6 @@ def web_server() -> Iterator[int]:
     server.shutdown()
     server.server_close()
     thread.join()
-
-
-def test_a_place_has_no_password_in_it() -> None:
-    assert place_of("nats://user:secret@host:4333") == "host:4333"
-    assert place_of("tls://host") == "host:4222"
-
-
-@pytest.mark.parametrize(
-    ("said", "code"),
-    [
-        ("nats: 'Authorization Violation'", "publish-refused"),
-        ("insufficient storage resources available", "publish-full"),
-        ("nats: JetStream.APIError no space left on device", "publish-full"),
-        ("certificate verify failed", "publish-tls"),
-        ("Connection refused", "publish-unreachable"),
-    ],
-)
-def test_troubles_have_a_code_and_the_place(said: str, code: str) -> None:
-    problem = explain(OSError(said), "host:4222")
-    assert problem.code == code
-    assert "host:4222" in problem.message
-    assert problem.fix
 
 
 @pytest.mark.slow
