@@ -21,11 +21,12 @@ help:  ## Show this list
 	  || { echo "stark-translate needs Python 3.11 or newer; try: make PYTHON=python3.12 demo"; exit 1; }
 	$(PYTHON) -m venv .venv || { echo "Debian and Ubuntu: apt install python3-venv"; exit 1; }
 
-.venv/runtime: requirements.lock pyproject.toml | .venv/bin/python
+.venv/runtime: requirements.lock requirements-build.lock pyproject.toml | .venv/bin/python
+	$(BIN)/python -m pip install --quiet --require-hashes --no-deps -r requirements-build.lock
 	@. scripts/llama_build.sh && \
 	  scripts/timed.sh "Installing what the daemon needs. llama.cpp is compiled once: about 4 minutes on 2 cores." \
-	  $(BIN)/python -m pip install --quiet --require-hashes --no-deps -r requirements.lock
-	$(BIN)/python -m pip install --quiet --no-deps --editable .
+	  $(BIN)/python -m pip install --quiet --no-build-isolation --require-hashes --no-deps -r requirements.lock
+	$(BIN)/python -m pip install --quiet --no-build-isolation --no-deps --editable .
 	@touch $@
 
 .venv/dev: requirements-dev.lock .venv/runtime
@@ -118,6 +119,8 @@ bench-languages: .venv/runtime  ## Measure what four caption languages cost agai
 lock: .venv/dev  ## Pin the newest versions that fit pyproject.toml
 	$(BIN)/uv pip compile -q pyproject.toml --universal --generate-hashes --no-header --no-annotate \
 	  --no-emit-index-url --upgrade -o requirements.lock
+	printf '%s\n' 'hatchling>=1.27' editables 'scikit-build-core>=0.9.2' cmake ninja | $(BIN)/uv pip compile -q - --universal --generate-hashes \
+	  --no-header --no-annotate --no-emit-index-url --upgrade -c requirements.lock -o requirements-build.lock
 	$(BIN)/uv pip compile -q pyproject.toml --extra dev --universal --generate-hashes --no-header --no-annotate \
 	  --no-emit-index-url -c requirements.lock -o requirements-dev.lock
 	echo "torch ; sys_platform == 'never'" | $(BIN)/uv pip compile -q pyproject.toml --extra train --universal --generate-hashes --no-header \

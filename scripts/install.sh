@@ -107,8 +107,8 @@ if ! grep -qs "^$name:" "$root/etc/passwd"; then
 fi
 
 # 2. The program: made beside the old one and put in its place at once, so that a failure leaves the old one working
-stamp=$(cd "$source" && { cat requirements.lock pyproject.toml config.toml; find pipeline displays dictionary demo models -type f -not -name '*.pyc' -print0 |
-  LC_ALL=C sort -z | xargs -0 sha256sum; "$python" --version; } | sha256sum | cut -d' ' -f1)
+stamp=$(cd "$source" && { cat requirements.lock requirements-build.lock pyproject.toml config.toml languages.toml scripts/quality/sentences*.toml scripts/training/data/sermon_test*.tsv
+  find pipeline displays dictionary demo models verses -type f -not -name '*.pyc' -print0 | LC_ALL=C sort -z | xargs -0 sha256sum; "$python" --version; } | sha256sum | cut -d' ' -f1)
 if [[ $(cat "$opt/stamp" 2>/dev/null) != "$stamp" ]]; then
   echo "Installing the program into $opt. The first time llama.cpp is compiled: minutes."
   fresh=$opt.new
@@ -116,11 +116,18 @@ if [[ $(cat "$opt/stamp" 2>/dev/null) != "$stamp" ]]; then
   trap 'rm -rf "$fresh"' EXIT
   mkdir -p "$fresh"
   "$python" -m venv "$fresh/venv"
-  pip=("$fresh/venv/bin/python" -m pip --quiet --disable-pip-version-check install --no-deps)
+  # What builds the packages is hashed as they are: pip's isolated builds would take it from the index without.
+  "$python" -m venv "$fresh/build"
+  pip=("$fresh/build/bin/python" -m pip --quiet --disable-pip-version-check)
   # shellcheck source=scripts/llama_build.sh
   source "$source/scripts/llama_build.sh"
-  "${pip[@]}" --require-hashes -r "$source/requirements.lock" || fail "the packages could not be installed; is there internet, and a C++ compiler (apt install build-essential)?"
-  "${pip[@]}" "$source"
+  {
+    "${pip[@]}" install --no-deps --require-hashes -r "$source/requirements-build.lock" &&
+      "${pip[@]}" wheel --no-deps --no-build-isolation --wheel-dir "$fresh/wheels" --require-hashes -r "$source/requirements.lock"
+  } || fail "the packages could not be installed; is there internet, and a C++ compiler (apt install build-essential)?"
+  "${pip[@]}" wheel --no-deps --no-build-isolation --wheel-dir "$fresh/wheels" "$source"
+  "$fresh/venv/bin/python" -m pip --quiet --disable-pip-version-check install --no-deps --no-index "$fresh"/wheels/*.whl
+  rm -r "$fresh/build" "$fresh/wheels"
   cp -r "$source/docs" "$fresh/docs"
   install -m 644 "$source/config.toml" "$fresh/config.toml"
   # A virtual environment knows its own path: in its scripts, and nowhere else.
@@ -136,13 +143,19 @@ fi
 
 # 3. Settings: made once, then the church's own
 if [[ ! -e $etc/config.toml ]]; then
-  install -D -m 644 "$source/config.toml" "$etc/config.toml"
+  install -D -m 640 "$source/config.toml" "$etc/config.toml"
   # Whoever runs `check` by hand stands in another folder, and has another home, than the service.
   sed -i "s#^directory = \"sessions\"  #directory = \"/var/lib/$name/sessions\"#; s#^directory = \"\"  #directory = \"/var/lib/$name/models\"#" "$etc/config.toml"
   say "wrote $etc/config.toml: look through it"
 elif [[ $changed == yes ]]; then
   echo "Kept $etc/config.toml as it is; what is new is explained in $opt/config.toml."
 fi
+# It may have the stream's key and the operator's token in it: root and the service read it, nobody else.
+if ((EUID == 0)); then
+  # By number: in another root the name is not known here.
+  chgrp "$([[ -n $root ]] && sed -n "s/^$name:[^:]*:\([0-9]*\):.*/\1/p" "$root/etc/group" || id -g "$name")" "$etc/config.toml"
+fi
+chmod g+r,o-rwx "$etc/config.toml"
 if [[ ! -e $etc/environment ]]; then
   (umask 077 && printf '%s\n' '# Settings of this machine that others must not read, such as' \
     '# STARK_TRANSLATE__OPERATOR__TOKEN=...' '# HF_TOKEN=...' >"$etc/environment")

@@ -20,9 +20,8 @@ _REMEMBERED = 500
 _OPEN = 32
 """Unfinished captions kept. The pipeline has a handful; more are forgotten, oldest first."""
 
-_READ_A_SECOND = 15.0
-_SHORTEST_S = 2.0
-"""A typed caption has no end in the sound: as subtitles do, it takes the time to read it."""
+TYPED_S = 0.001
+"""A typed caption has no length in the sound; its time is a moment that redactions can take."""
 
 
 def is_by_operator(message: CaptionMessage) -> bool:
@@ -180,7 +179,7 @@ class CaptionBoard:
             revision=1,
             final=True,
             start_s=round(at_s, 3),
-            end_s=round(at_s + max(_SHORTEST_S, len(text) / _READ_A_SECOND), 3),
+            end_s=round(at_s + TYPED_S, 3),
             source=source,
             target=target,
             stable=len(target.text),

@@ -161,13 +161,22 @@ def _markdown(text: str) -> str:
 
 def _tsv(captions: Sequence[CaptionMessage], sides: Sequence[Side]) -> str:
     out = io.StringIO()
-    rows = [_row(message, sides) for message in captions]
+    rows = [
+        {name: _no_formula(cell) for name, cell in _row(message, sides).items()}
+        for message in captions
+    ]
     names = ["id", "start_s", "end_s", *sides, *(["engine"] if "target" in sides else [])]
     # csv quotes what needs it; spreadsheets read this dialect without a question.
     table = csv.DictWriter(out, names, dialect="excel-tab", lineterminator="\n")
     table.writeheader()
     table.writerows(rows)
     return out.getvalue()
+
+
+def _no_formula(cell: object) -> object:
+    """Return a cell that no spreadsheet computes: an apostrophe before it makes it a text."""
+    is_formula = isinstance(cell, str) and cell.startswith(("=", "+", "-", "@", "\t", "\r"))
+    return f"'{cell}" if is_formula else cell
 
 
 def _json(captions: Sequence[CaptionMessage], sides: Sequence[Side]) -> str:

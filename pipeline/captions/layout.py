@@ -6,7 +6,7 @@ Style Guide): 42 characters a line, two lines, 17 characters a second where the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise, zip_longest
 
@@ -52,7 +52,10 @@ def arrange(captions: Sequence[Spoken]) -> list[Cue]:
         parts = [divide(text, lang, lines) for lang, text in caption.texts]
         count = max(map(len, parts))
         # Both languages must change together: the shorter one is divided again, into as many.
-        parts = [divide(text, lang, lines, count) for lang, text in caption.texts]
+        parts = [
+            texts if len(texts) == count else divide(text, lang, lines, count)
+            for (lang, text), texts in zip(caption.texts, parts, strict=True)
+        ]
         shown = ["\n".join(filter(None, texts)) for texts in zip_longest(*parts, fillvalue="")]
         chars = [max(map(len, texts)) for texts in zip_longest(*parts, fillvalue="")]
         start_s = max(caption.start_s, result[-1].end_s if result else 0.0)
@@ -72,74 +75,94 @@ def divide(text: str, lang: str, lines: int = LINES, count: int = 0) -> list[str
     `count` is the number of cues, at most one a word; 0 for the number that reads best. Line feeds
     separate a cue's lines. A word longer than a line is cut.
     """
-    # Dynamic programming over the places of breaks, as in Knuth and Plass (1981).
-    words = _words(text)
-    # best[end][parts]: least cost of the first `end` words in `parts` cues, start of the last.
-    best: list[dict[int, tuple[float, int]]] = [{0: (0.0, 0)}]
-    for end in range(1, len(words) + 1):
-        reached: dict[int, tuple[float, int]] = {}
+    words = _Words(text, lang)
+    cuts = words.cuts(lines) if count == 0 else words.cuts_into(count, lines)
+    return [words.cue(start, end) for start, end in pairwise(cuts)]
+
+
+class _Words:
+    """The words of a text, with what is needed of each place between two of them."""
+
+    def __init__(self, text: str, lang: str) -> None:
+        self._words = words = _split(text)
+        # Worked out once: places are looked at again for each cue that they may be in.
+        between = (break_cost(*pair, lang) for pair in pairwise(words))
+        self._between = [0.0, *between, 0.0]
+        """The cost of a break before each word; of none at the beginning and the end."""
+        self._chars = list(accumulate((len(word) + 1 for word in words), initial=0))
+        """The characters before each word, with the spaces."""
+
+    def cuts(self, lines: int) -> list[int]:
+        """Return the places where the cues begin that read best, and the end."""
+        # Dynamic programming over the places of breaks, as in Knuth and Plass (1981).
+        best: list[tuple[float, int]] = [(0.0, 0)]  # the least cost so far, the last cue's start
+        for end in range(1, len(self._words) + 1):
+            best.append(min((best[at][0] + cost, -at) for at, cost in self._last_cues(end, lines)))
+        cuts = [end := len(self._words)]
+        while end:
+            end = -best[end][1]
+            cuts.append(end)
+        return cuts[::-1]
+
+    def cuts_into(self, count: int, lines: int) -> list[int]:
+        """Return the same for `count` cues, or as many as there can be."""
+        # best[end][parts]: as above, of the first `end` words in `parts` cues.
+        best: list[dict[int, tuple[float, int]]] = [{0: (0.0, 0)}]
+        for end in range(1, len(self._words) + 1):
+            reached: dict[int, tuple[float, int]] = {}
+            for at, cost in self._last_cues(end, lines):
+                for parts, (so_far, _) in best[at].items():
+                    if parts + 1 not in reached or so_far + cost < reached[parts + 1][0]:
+                        reached[parts + 1] = (so_far + cost, at)
+            best.append(reached)
+        parts, cuts = min(count, max(best[-1])), [end := len(self._words)]
+        while parts:
+            end, parts = best[end][parts][1], parts - 1
+            cuts.append(end)
+        return cuts[::-1]
+
+    def cue(self, start: int, end: int) -> str:
+        """Return words as one cue, in two lines if they do not fit in one."""
+        if self._length(start, end) <= LINE_CHARS:
+            return " ".join(self._words[start:end])
+        _, at = min(self._breaks(start, end))
+        return f"{' '.join(self._words[start:at])}\n{' '.join(self._words[at:end])}"
+
+    def _last_cues(self, end: int, lines: int) -> Iterator[tuple[int, float]]:
+        """Yield (start, cost) of each cue that may end before the word `end`."""
         # Backwards: as soon as the words do not fit, neither do any more of them.
         for start in range(end - 1, -1, -1):
-            cost = _cost(words[start:end], lang, lines)
+            cost = self._cost(start, end, lines)
             if cost is None:
-                break
-            cost += _PART
-            if end - start == 1 and len(words) > 1:
-                cost += _LONE_WORD
-            if end < len(words):
-                cost += _CUE_BREAK * break_cost(words[end - 1], words[end], lang)
-            for parts, (so_far, _) in best[start].items():
-                total = so_far + cost
-                if parts + 1 not in reached or total < reached[parts + 1][0]:
-                    reached[parts + 1] = (total, start)
-        best.append(reached)
-    ways = best[-1]
-    parts = min(ways, key=lambda n: ways[n][0])
-    if count:
-        parts = min(count, max(ways))
-    cue_texts: list[str] = []
-    end = len(words)
-    while parts:
-        start = best[end][parts][1]
-        cue_texts.append(_broken(words[start:end], lang))
-        end, parts = start, parts - 1
-    return cue_texts[::-1]
+                return
+            is_lone = end - start == 1 and len(self._words) > 1
+            yield start, cost + _PART + _LONE_WORD * is_lone + _CUE_BREAK * self._between[end]
+
+    def _cost(self, start: int, end: int, lines: int) -> float | None:
+        """Return the cost of words as one cue, None if they do not fit."""
+        chars = self._length(start, end)
+        if chars <= LINE_CHARS:
+            return max(0, _FULL_CHARS - chars) ** 2 / 10
+        if lines == 1 or chars > LINES * LINE_CHARS + 1:
+            return None
+        return min((cost for cost, _ in self._breaks(start, end)), default=None)
+
+    def _breaks(self, start: int, end: int) -> Iterator[tuple[float, int]]:
+        """Yield (cost, place) of each way to break words into two lines."""
+        for at in range(start + 1, end):
+            first, second = self._length(start, at), self._length(at, end)
+            if first > LINE_CHARS:
+                return
+            if second <= LINE_CHARS:
+                # Lines of about one length are read with the least movement of the eyes.
+                cost = self._between[at] + 20 * ((first - second) / LINE_CHARS) ** 2
+                yield cost + _LONE_WORD * (at in (start + 1, end - 1)), at
+
+    def _length(self, start: int, end: int) -> int:
+        return self._chars[end] - self._chars[start] - 1
 
 
-def _cost(words: Sequence[str], lang: str, lines: int) -> float | None:
-    """Return the cost of words as one cue, None if they do not fit."""
-    chars = len(" ".join(words))
-    short = max(0, _FULL_CHARS - chars) ** 2 / 10
-    if chars <= LINE_CHARS:
-        return short
-    if lines == 1:
-        return None
-    return min((cost for cost, _ in _breaks(words, lang)), default=None)
-
-
-def _broken(words: Sequence[str], lang: str) -> str:
-    """Return words as one cue, in two lines if they do not fit in one."""
-    if len(" ".join(words)) <= LINE_CHARS:
-        return " ".join(words)
-    _, at = min(_breaks(words, lang))
-    return f"{' '.join(words[:at])}\n{' '.join(words[at:])}"
-
-
-def _breaks(words: Sequence[str], lang: str) -> list[tuple[float, int]]:
-    """Return (cost, place) of each way to break words into two lines."""
-    breaks: list[tuple[float, int]] = []
-    for at in range(1, len(words)):
-        first, second = len(" ".join(words[:at])), len(" ".join(words[at:]))
-        if max(first, second) <= LINE_CHARS:
-            cost = break_cost(words[at - 1], words[at], lang)
-            # Lines of about one length are read with the least movement of the eyes.
-            cost += 20 * ((first - second) / LINE_CHARS) ** 2
-            cost += _LONE_WORD * (at in (1, len(words) - 1))
-            breaks.append((cost, at))
-    return breaks
-
-
-def _words(text: str) -> list[str]:
+def _split(text: str) -> list[str]:
     return [
         # Scripts without spaces, and addresses, are one "word" of any length.
         word[at : at + LINE_CHARS]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 from pipeline.protocol.caption import CaptionMessage
@@ -20,6 +20,9 @@ SIDES: tuple[Side, ...] = get_args(Side)
 VTT_HEADER = "WEBVTT\n\n"
 # A cue ends after it begins (WebVTT), and one of no length is never seen.
 _SHORTEST_S = 0.1
+# What was typed has no end in the sound: it is shown for the time to read it.
+_READ_A_SECOND = 15.0
+_SHORTEST_TYPED_S = 2.0
 # SubRip has no escapes: what looks like a tag is swallowed, what looks like a time ends the cue.
 _SRT_LOOKALIKES = str.maketrans({"<": "‹", ">": "›"})
 # ">" as well: `-->` must not stand in a cue's text.
@@ -38,13 +41,19 @@ class Cue:
 def cues(messages: Iterable[CaptionMessage], side: Side) -> list[Cue]:
     """Return the cues of a journal: the newest final version of each caption, in order of `id`.
 
-    Hidden captions are left out. No cue begins before the one before it has ended.
+    Hidden captions are left out. No cue begins before the one before it has ended; one that was
+    typed ends where the next one begins.
     """
     result: list[Cue] = []
+    is_typed = False
     for message in newest(messages):
-        cue = follow(result[-1] if result else None, message, side)
-        if cue is not None:
-            result.append(cue)
+        previous = result[-1] if result else None
+        if previous and is_typed and message.start_s < previous.end_s:
+            end_s = max(message.start_s, previous.start_s + _SHORTEST_S)
+            previous = replace(previous, end_s=min(previous.end_s, end_s))
+        if cue := follow(previous, message, side):
+            result[-1:] = [previous, cue] if previous else [cue]
+            is_typed = _is_typed(message)
     return result
 
 
@@ -94,7 +103,15 @@ def follow(previous: Cue | None, message: CaptionMessage, side: Side) -> Cue | N
         return None
     # Players show cues that overlap on top of each other.
     start_s = max(message.start_s, previous.end_s if previous else 0.0)
-    return Cue(start_s, max(message.end_s, start_s + _SHORTEST_S), text)
+    least_s = _SHORTEST_S
+    if _is_typed(message):
+        least_s = max(_SHORTEST_TYPED_S, len(text) / _READ_A_SECOND)
+    return Cue(start_s, max(message.end_s, start_s + least_s), text)
+
+
+def _is_typed(message: CaptionMessage) -> bool:
+    """Whether nobody has spoken it: `CaptionBoard.add_typed` gives it no length in the sound."""
+    return message.end_s - message.start_s < _SHORTEST_S
 
 
 def srt(all_cues: Iterable[Cue]) -> str:

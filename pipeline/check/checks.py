@@ -21,6 +21,7 @@ from websockets.http11 import Request
 from pipeline.check.audio import checks as audio_checks
 from pipeline.check.engines import EngineChecks
 from pipeline.check.fonts import font_checks
+from pipeline.check.outside import outside_checks
 from pipeline.check.result import Check, Passed
 from pipeline.church import editions, index_store
 from pipeline.config.loader import Loaded
@@ -66,6 +67,7 @@ def checks(
         Check("port", "Opening the port", partial(_port, settings.server)),
         Check("sessions", "Writing a session", partial(_sessions, sessions, settings)),
         Check("disk", "Measuring the disk", partial(_disk, sessions)),
+        *outside_checks(settings),
         *(audio_checks(settings, seconds) if audio else ()),
         *rehearsal.checks(),
     ]
@@ -79,6 +81,7 @@ def standing_checks(settings: Settings) -> list[Check]:
         *_certificate_checks(settings.server),
         Check("sessions", "Writing a session", partial(_sessions, sessions, settings)),
         Check("disk", "Measuring the disk", partial(_disk, sessions)),
+        *outside_checks(settings),
     ]
 
 

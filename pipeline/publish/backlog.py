@@ -1,4 +1,4 @@
-"""Messages that wait for the stream: the newest of each subject, in the order of their last change.
+"""Messages for the stream: those that wait, and the newest of each subject.
 
 Any thread may call it. It is bounded, so that an uplink that stays away costs some memory at most.
 """
@@ -6,17 +6,18 @@ Any thread may call it. It is bounded, so that an uplink that stays away costs s
 from __future__ import annotations
 
 import threading
-from dataclasses import replace
 
 from pipeline.publish.stream import StreamMessage
 
 
 class Backlog:
-    """What has not been acknowledged yet."""
+    """What has not been acknowledged yet, and what a stream that was lost needs again."""
 
     def __init__(self, most: int) -> None:
         self._most = most
         self._waiting: dict[str, StreamMessage] = {}
+        self._newest: dict[str, StreamMessage] = {}
+        """By subject, in the order of their last change; arrived or not."""
         self._lock = threading.Lock()
         self.dropped = 0
         """Messages that were given up because too many waited."""
@@ -31,13 +32,20 @@ class Backlog:
         back.
         """
         with self._lock:
-            waiting = self._waiting.pop(message.subject, None)
-            # It may never have gone out: what it was to overwrite is still on the server's disk.
-            if waiting is not None and waiting.erases and not message.erases:
-                message = replace(message, erases=True)
-            self._waiting[message.subject] = message
+            for messages in (self._waiting, self._newest):
+                messages.pop(message.subject, None)
+                messages[message.subject] = message
+            if len(self._newest) > self._most:
+                del self._newest[next(iter(self._newest))]
             if len(self._waiting) > self._most:
                 self._drop()
+
+    def again(self) -> None:
+        """Let the newest message of each subject wait, in the order of their last change."""
+        with self._lock:
+            # What waits and is not among them is older than all of them.
+            old = {key: each for key, each in self._waiting.items() if key not in self._newest}
+            self._waiting = old | self._newest
 
     def first(self) -> StreamMessage | None:
         """Return the one that has waited longest; it stays until `done`."""
@@ -56,7 +64,7 @@ class Backlog:
         # A partial is replaced soon anyway; a final that is dropped is missed.
         for is_final in (False, True):
             for each in older:
-                if each.is_final is is_final and not each.erases:
+                if each.is_final is is_final and not each.takes_back:
                     del self._waiting[each.subject]
                     self.dropped += 1
                     return

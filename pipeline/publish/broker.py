@@ -7,62 +7,58 @@ to come back, after a moment or an hour, and nothing waits inside of a client li
 from __future__ import annotations
 
 import asyncio
-import ssl
-from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from pipeline.config.publishing import Publish
 from pipeline.core.errors import PublishError
 from pipeline.publish.stream import StreamMessage, all_subjects, stream_name
+from pipeline.publish.troubles import explained, place_of
 
 if TYPE_CHECKING:
     from nats.aio.client import Client
     from nats.js import JetStreamContext
+    from nats.js.api import StreamInfo
 
 _CONNECT_S = 5
 _ANSWER_S = 5.0
 _PING_S = 5
-_DUPLICATES_S = 120.0
+_SILENCE_S = 5.0
+"""After so long without a message a relay asks whether the stream is still there."""
 _HELD = 200_000
 """Messages that may wait in the client: a stream of days is read faster than it is taken."""
-_FULL = (10023, 10047, 10054, 10077)
-"""JetStream's codes for: resources, storage, bytes or messages at their limit."""
-_TROUBLES: tuple[tuple[tuple[str, ...], str, str, str], ...] = (
-    (
-        ("authorization", "authentication", "permissions violation", "nkey", "credential"),
-        "publish-refused",
-        "refuses this user",
-        "Look at publish.nats and publish.credentials.",
-    ),
-    (
-        ("insufficient", "no space", "maximum bytes", "maximum messages", "limit reached"),
-        "publish-full",
-        "has no room left",
-        "Free its disk, or raise its limits.",
-    ),
-    (
-        ("expecting info", "info message", "parse error", "not enough values", "empty response"),
-        "publish-not-nats",
-        "answers, but is no NATS server",
-        "Look at publish.nats: its port is 4222, unless someone chose another.",
-    ),
-    (
-        ("serviceunavailable", "no responders", "jetstream not enabled", "nostreamresponse"),
-        "publish-no-jetstream",
-        "has no JetStream, or is short of it",
-        "Start it with --jetstream, and look at its log.",
-    ),
-    (
-        ("certificate", "ssl", "tls", "secure"),
-        "publish-tls",
-        "cannot be reached over TLS",
-        "Look at its certificate, and at tls:// in publish.nats.",
-    ),
-)
-"""What is found in the client's words, then our code, what it means, and what helps."""
+_OTHER_VERSION = 10071
+"""JetStream's code for: the newest message of this subject is another one than was expected."""
+
+
+@dataclass(frozen=True, slots=True)
+class StreamState:
+    """A stream as its server describes it."""
+
+    created: datetime
+    """A stream that was deleted and made anew has another one."""
+    newest: int
+    """The sequence number of its newest message, 0 before the first."""
+
+
+@dataclass(slots=True)
+class Published:
+    """What a publisher knows of the stream; it outlives a connection."""
+
+    created: datetime | None = None
+    newest: dict[str, int] = field(default_factory=dict)
+    """The sequence number of the newest version, by subject."""
+    replaced: set[int] = field(default_factory=set)
+    """The sequence numbers of earlier versions, whose bytes are still on the server's disk."""
+
+    def is_in(self, state: StreamState) -> bool:
+        """Whether the stream is the one that was published to, and has lost nothing since."""
+        newest = max(self.newest.values(), default=0)
+        return state.created == self.created and state.newest >= newest
 
 
 class Broker:
@@ -87,7 +83,7 @@ class Broker:
             raise PublishError("publish-not-installed", message, fix) from None
         place = place_of(settings.nats)
         client = Client()
-        with _explained(place):
+        with explained(place):
             try:
                 await asyncio.wait_for(
                     client.connect(
@@ -111,7 +107,7 @@ class Broker:
                 raise
         return cls(client, settings.church, place)
 
-    async def ensure_stream(self, keep_hours: float) -> None:
+    async def ensure_stream(self, keep_hours: float) -> StreamState:
         """Make the stream, or have its limits as they should be. Raises PublishError."""
         from nats.js.api import DiscardPolicy, StorageType, StreamConfig  # noqa: PLC0415
         from nats.js.errors import NotFoundError  # noqa: PLC0415
@@ -120,64 +116,61 @@ class Broker:
             name=self._name,
             subjects=[all_subjects(self._church)],
             max_age=keep_hours * 3600,
-            max_msgs_per_subject=1,
+            # JetStream would only unlink earlier versions; `publish` overwrites them.
+            max_msgs_per_subject=-1,
             # When it is full the oldest captions go: new ones are what viewers wait for.
             discard=DiscardPolicy.OLD,
             storage=StorageType.FILE,
-            # JetStream refuses a window that is longer than it keeps messages.
-            duplicate_window=min(_DUPLICATES_S, keep_hours * 3600),
         )
-        with _explained(self._place):
+        with explained(self._place):
             try:
                 await self._stream.stream_info(self._name)
             except NotFoundError:
-                await self._stream.add_stream(config)
-            else:
-                await self._stream.update_stream(config)
+                return _state(await self._stream.add_stream(config))
+            return _state(await self._stream.update_stream(config))
 
     async def clear(self) -> None:
         """Take everything out of the stream. Raises PublishError."""
-        with _explained(self._place):
+        with explained(self._place):
             await self._stream.purge_stream(self._name)
 
-    async def publish(self, message: StreamMessage) -> None:
-        """Publish, and wait until the server has it on its disk. Raises PublishError."""
-        with _explained(self._place):
-            # The limit of one message a subject only unlinks the old one; its bytes would stay on
-            # the disk.
-            if message.erases:
-                await self._erase(message.subject)
-            await self._stream.publish(
-                message.subject,
-                message.data,
-                timeout=_ANSWER_S,
-                # The server refuses it if the subject has come to belong to another stream.
-                stream=self._name,
-                headers={"Nats-Msg-Id": message.id},
-            )
+    async def publish(self, message: StreamMessage, known: Published) -> None:
+        """Publish, and overwrite what was replaced before; return when the server has done both.
 
-    async def last_sequence(self) -> int:
-        """Return the number of the stream's newest message, 0 before the first.
-
-        Raises PublishError; `publish-no-stream` if nobody has published yet.
+        Raises PublishError.
         """
+        with explained(self._place):
+            added, erased = await asyncio.gather(
+                self._add(message, known), self._erase(known), return_exceptions=True
+            )
+            for problem in (added, erased):
+                if isinstance(problem, BaseException):
+                    raise problem
+
+    async def erase(self, known: Published) -> None:
+        """Overwrite on the server's disk what was replaced. Raises PublishError."""
+        with explained(self._place):
+            await self._erase(known)
+
+    async def state(self) -> StreamState:
+        """Return the stream's state. Raises PublishError; `publish-no-stream` if there is none."""
         from nats.js.errors import NotFoundError  # noqa: PLC0415
 
-        with _explained(self._place):
+        with explained(self._place):
             try:
-                info = await self._stream.stream_info(self._name)
+                return _state(await self._stream.stream_info(self._name))
             except NotFoundError:
-                message = f"{self._place} has no stream of {self._church!r} yet."
-                fix = "It is made when the church's daemon first publishes."
-                raise PublishError("publish-no-stream", message, fix) from None
-        return info.state.last_seq
+                raise self._no_stream() from None
 
     async def read(self, start: int, patience_s: float) -> AsyncIterator[tuple[int, str, bytes]]:
         """Yield sequence, subject and content of each message from `start` on, for ever.
 
-        Raises PublishError, also when nothing has come for `patience_s`.
+        Raises PublishError: when nothing has come for `patience_s`, and within seconds when the
+        stream is deleted (`publish-no-stream`).
         """
+        from nats.errors import TimeoutError as SilenceError  # noqa: PLC0415
         from nats.js.api import AckPolicy, ConsumerConfig, DeliverPolicy  # noqa: PLC0415
+        from nats.js.errors import NotFoundError  # noqa: PLC0415
 
         config = ConsumerConfig(
             deliver_policy=DeliverPolicy.BY_START_SEQUENCE,
@@ -186,7 +179,7 @@ class Broker:
             # number.
             ack_policy=AckPolicy.NONE,
         )
-        with _explained(self._place):
+        with explained(self._place):
             messages = await self._stream.subscribe(
                 all_subjects(self._church),
                 stream=self._name,
@@ -195,9 +188,21 @@ class Broker:
                 pending_msgs_limit=_HELD,
                 pending_bytes_limit=256 * 1024 * 1024,
             )
-            counted = 0
+            counted, silent_s = 0, 0.0
             while True:
-                message = await messages.next_msg(timeout=patience_s)
+                try:
+                    message = await messages.next_msg(timeout=min(_SILENCE_S, patience_s))
+                except SilenceError:
+                    silent_s += _SILENCE_S
+                    if silent_s >= patience_s:
+                        raise
+                    try:
+                        # It goes with its stream, also where that has been made anew since.
+                        await messages.consumer_info()
+                    except NotFoundError:
+                        raise self._no_stream() from None
+                    continue
+                silent_s = 0.0
                 sequence, counted = message.metadata.sequence, counted + 1
                 if sequence.consumer != counted:  # one was dropped on the way: ask for it again
                     raise ConnectionError("messages are missing")
@@ -207,59 +212,74 @@ class Broker:
         """Close the connection. Harmless when it is broken."""
         await _close(self._client)
 
-    async def _erase(self, subject: str) -> None:
-        """Overwrite the message that the stream has of a subject."""
+    async def _add(self, message: StreamMessage, known: Published) -> None:
+        """Add a message to the stream, and note which one it replaces."""
+        from nats.js.errors import APIError  # noqa: PLC0415
+
+        old = known.newest.get(message.subject, 0)
+        try:
+            newest = await self._put(message, old)
+        except APIError as error:
+            if error.err_code != _OTHER_VERSION:
+                raise
+            # A version whose acknowledgement was lost with the line before, or ours are too old.
+            await self._erase_subject(message.subject)
+            newest = await self._put(message, 0)
+        known.newest[message.subject] = newest
+        if old:
+            known.replaced.add(old)
+
+    async def _put(self, message: StreamMessage, expected: int) -> int:
+        """Add a message behind the one of a number, 0 for none; return its own number."""
+        from nats.js.api import Header  # noqa: PLC0415
+
+        reply = await self._stream.publish(
+            message.subject,
+            message.data,
+            timeout=_ANSWER_S,
+            # The server refuses it if the subject has come to belong to another stream.
+            stream=self._name,
+            # And a version that a broken line delivers behind a newer one, perhaps behind the one
+            # that has withdrawn it.
+            headers={Header.EXPECTED_LAST_SUBJECT_SEQUENCE: str(expected)},
+        )
+        return reply.seq
+
+    async def _erase(self, known: Published) -> None:
+        for number in tuple(known.replaced):
+            await self._overwrite(number)
+            known.replaced.discard(number)
+
+    async def _erase_subject(self, subject: str) -> None:
+        """Overwrite every version that the stream has of a subject."""
         from nats.js.errors import NotFoundError  # noqa: PLC0415
 
+        with suppress(NotFoundError):
+            while (kept := await self._stream.get_last_msg(self._name, subject)).seq:
+                await self._overwrite(kept.seq)
+
+    async def _overwrite(self, number: int) -> None:
+        """Overwrite a message on the server's disk; one that is not in the stream is no error."""
+        from nats.js.errors import APIError, NotFoundError  # noqa: PLC0415
+
         try:
-            kept = await self._stream.get_last_msg(self._name, subject)
-            if kept.seq is not None:
-                await self._stream.delete_msg(self._name, kept.seq)
-        except NotFoundError:
-            return
+            await self._stream.delete_msg(self._name, number)
+        except APIError:
+            # Its code is the same for a message that is not there and for one that cannot be
+            # written.
+            with suppress(NotFoundError):
+                await self._stream.get_msg(self._name, number)
+                raise
+
+    def _no_stream(self) -> PublishError:
+        message = f"{self._place} has no stream of {self._church!r} yet."
+        fix = "It is made when the church's daemon first publishes."
+        return PublishError("publish-no-stream", message, fix)
 
 
-def place_of(url: str) -> str:
-    """Return host and port of an address, for messages: no password in it."""
-    parts = urlsplit(url)
-    return f"{parts.hostname}:{parts.port or 4222}"
-
-
-def explain(error: Exception, place: str) -> PublishError:
-    """Return what the client says as an error of ours."""
-    if isinstance(error, PublishError):
-        return error
-    # By its number where it has one; words are looked through for the rest.
-    number = getattr(error, "err_code", None)
-    text = f"{type(error).__name__} {error}"
-    if number in _FULL:
-        text = "insufficient"
-    if isinstance(error, ssl.SSLError):
-        text = "ssl"
-    said = text.lower()
-    for words, code, meaning, fix in _TROUBLES:
-        if any(word in said for word in words):
-            return PublishError(code, f"The NATS server {place} {meaning}.", fix)
-    reason = str(error) or type(error).__name__
-    return PublishError(
-        "publish-unreachable",
-        f"The NATS server {place} does not answer: {reason}.",
-        "Captions in the hall go on; what is missing there follows.",
-    )
-
-
-@contextmanager
-def _explained(place: str) -> Iterator[None]:
-    try:
-        yield
-    except asyncio.CancelledError as error:
-        task = asyncio.current_task()
-        if task is None or task.cancelling():
-            raise
-        # Nobody cancelled us: the client did so to its own waits, as its connection broke.
-        raise explain(ConnectionError("the connection broke"), place) from error
-    except Exception as error:
-        raise explain(error, place) from error
+def _state(info: StreamInfo) -> StreamState:
+    # A server without this field is older than JetStream.
+    return StreamState(info.created or datetime.min.replace(tzinfo=UTC), info.state.last_seq)
 
 
 def _credentials(settings: Publish) -> dict[str, Any]:

@@ -2,8 +2,11 @@
 
 What is offered goes into a backlog; the thread empties it one message at a time, each acknowledged
 before the next, so that the stream has them in the order of `seq`. When server or uplink fail it
-connects anew, for as long as the service lasts, and goes on where it was. Message ids keep
-anything from being in the stream twice.
+connects anew, for as long as the service lasts, and goes on where it was; in a stream that is not
+the one it left (deleted, or another server) everything is published again.
+
+A version that has been replaced is overwritten on the server's disk. So nothing is there that
+displays are not shown, as soon as nothing is `waiting`.
 """
 
 from __future__ import annotations
@@ -24,8 +27,9 @@ from pipeline.core.threads import Thread, described
 from pipeline.core.types import State
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.publish.backlog import Backlog
-from pipeline.publish.broker import Broker, place_of
+from pipeline.publish.broker import Broker, Published
 from pipeline.publish.stream import ServiceStatus, caption_out, status_out
+from pipeline.publish.troubles import place_of
 
 log = structlog.get_logger()
 
@@ -45,14 +49,13 @@ class Publisher:
         """`status` says which session is published, in which languages."""
         self._settings = settings
         self._status = status
-        self._numbers = 0
         self._backlog = Backlog(_MOST)
         self._emit: Emit = _nobody
         self._loop: asyncio.AbstractEventLoop | None = None
         self._wake = asyncio.Event()
         self._ending = asyncio.Event()
         self._is_closing = False
-        self._is_cleared = False
+        self._known = Published()
         self._told = ""
         # A loop of its own, so that no wait for the uplink is one of the loop that serves the hall.
         self._thread = Thread(self._run, "publish", failed=self._broke, again=True)
@@ -84,8 +87,8 @@ class Publisher:
 
     @property
     def waiting(self) -> int:
-        """Messages that the stream does not have yet."""
-        return len(self._backlog)
+        """Messages that the stream does not have yet, and those that it has still to overwrite."""
+        return len(self._backlog) + len(self._known.replaced)
 
     def close(self, patience_s: float = 3.0) -> None:
         """Publish what still waits, for `patience_s` at most, and end."""
@@ -108,8 +111,7 @@ class Publisher:
             self._offer_status()
 
     def _offer_status(self) -> None:
-        self._numbers += 1
-        self._backlog.put(status_out(self._settings.church, self._status, self._numbers))
+        self._backlog.put(status_out(self._settings.church, self._status))
         self._call(self._wake.set)
 
     def _call(self, act: Callable[[], None]) -> None:
@@ -152,18 +154,19 @@ class Publisher:
         """Publish over one connection until it fails or the end comes. Raises PublishError."""
         broker = await Broker.connect(self._settings)
         try:
-            await broker.ensure_stream(self._settings.keep_hours)
-            # Once a run: after a broken line the stream's captions are this service's own.
-            if not self._is_cleared:
+            state = await broker.ensure_stream(self._settings.keep_hours)
+            if not self._known.is_in(state):
                 # What an earlier service left: this one takes its place on every display.
                 await broker.clear()
-                self._is_cleared = True
+                self._known = Published(state.created)
+                self._backlog.again()
             while not self._is_closing:
                 self._wake.clear()
                 while message := self._backlog.first():
-                    await broker.publish(message)
+                    await broker.publish(message, self._known)
                     self._backlog.done(message)
                     self._recovered()
+                await broker.erase(self._known)
                 if not await self._woken():
                     self._offer_status()
         finally:

@@ -11,6 +11,7 @@ import random
 import secrets
 import time
 from contextlib import suppress
+from datetime import datetime
 
 import psutil
 import structlog
@@ -22,10 +23,11 @@ from pipeline.core.metrics import Metrics
 from pipeline.core.timestamps import utc_now
 from pipeline.core.types import State
 from pipeline.protocol.commands import CommandMessage
-from pipeline.publish.broker import Broker, place_of
+from pipeline.publish.broker import Broker
 from pipeline.publish.feed import Feed
 from pipeline.publish.publisher import SIGN_OF_LIFE_S
 from pipeline.publish.stream import parse_stream
+from pipeline.publish.troubles import place_of
 from pipeline.records.health import Dropped, HealthRecord, Queues
 from pipeline.server.hub import Hub
 
@@ -64,6 +66,8 @@ class Relay:
         self.feed = Feed(self._hub, board, settings.server.history)
         self._read = 0
         """The number of the stream's message that was last taken."""
+        self._created: datetime | None = None
+        """When that stream was made."""
         self._heard_s = self._started_s = time.monotonic()
         self._told = ""
 
@@ -106,8 +110,10 @@ class Relay:
         settings = self._settings.publish
         broker = await Broker.connect(settings)
         try:
-            if await broker.last_sequence() < self._read:
-                self._read = 0  # another stream has taken its place
+            state = await broker.state()
+            if state.created != self._created or state.newest < self._read:
+                self._read = 0  # another stream has taken its place, or it has lost messages
+            self._created = state.created
             async for number, subject, data in broker.read(self._read + 1, SILENT_S):
                 self._heard()
                 with suppress(ProtocolError):  # of a later version, or not of ours

@@ -1,10 +1,9 @@
-"""The church's stream in NATS JetStream: subjects, message ids and what a message holds. Pure.
+"""The church's stream in NATS JetStream: subjects, and what a message holds. Pure.
 
     captions.CHURCH.status                   the service as displays know it, and signs of life
     captions.CHURCH.SESSION.LANG.ID          the newest version of one caption
 
-The stream keeps one message a subject. So it holds what a display that joins now would be sent,
-and a version that an operator has replaced or hidden does not stay in it.
+The stream holds the newest message of each subject: what a display that joins now would be sent.
 """
 
 from __future__ import annotations
@@ -45,11 +44,9 @@ class StreamMessage:
     """A message for the stream."""
 
     subject: str
-    id: str
-    """The same for the same content: the server drops what it has had within two minutes."""
     data: bytes
-    erases: bool = False
-    """Whether the version before it has to be overwritten on the server's disk."""
+    takes_back: bool = False
+    """Whether it takes earlier text away: it must arrive, however long the uplink is down."""
     is_final: bool = True
 
 
@@ -78,23 +75,19 @@ def all_subjects(church: str) -> str:
 
 def caption_out(church: str, session: str, lang: str, message: CaptionMessage) -> StreamMessage:
     """Return a caption as it goes into the stream; `lang` is the one that it was made for."""
-    session = _token(session)
     by_operator = message.corrected or message.target.engine == "operator"
     is_gone = not (message.source.text or message.target.text)
     return StreamMessage(
-        f"{_ROOT}.{church}.{session}.{lang}.{message.id}",
-        f"{session},{message.id},{message.revision},{lang}",
+        f"{_ROOT}.{church}.{_token(session)}.{lang}.{message.id}",
         encode(message),
-        # Versions of a growing caption are not erased: that takes the server two more requests.
-        erases=message.revision > 1 and (by_operator or is_gone),
+        takes_back=message.revision > 1 and (by_operator or is_gone),
         is_final=message.final,
     )
 
 
-def status_out(church: str, status: ServiceStatus, number: int) -> StreamMessage:
-    """Return the service's status; `number` counts them."""
-    message_id = f"{_token(status.session)},{_STATUS},{number}"
-    return StreamMessage(f"{_ROOT}.{church}.{_STATUS}", message_id, orjson.dumps(status))
+def status_out(church: str, status: ServiceStatus) -> StreamMessage:
+    """Return the service's status; the notice of an earlier one may have been withdrawn."""
+    return StreamMessage(f"{_ROOT}.{church}.{_STATUS}", orjson.dumps(status), takes_back=True)
 
 
 def parse_stream(church: str, subject: str, data: bytes) -> ServiceStatus | StreamCaption | None:

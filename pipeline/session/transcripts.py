@@ -113,10 +113,12 @@ class Transcripts:
             if not latest:
                 for subtitles in files:
                     subtitles.stale = True
-            elif cue := follow(self._last[side], message, side):
+            elif cue := follow(last := self._last[side], message, side):
                 self._last[side] = cue
                 for subtitles in files:
                     subtitles.add(cue)
+                    # A typed cue before it is to end where this one begins: it is written already.
+                    subtitles.stale |= last is not None and message.start_s < last.end_s
 
     def remake(self) -> None:
         """Make the files anew from the journal as it is, whatever was taken in before."""

@@ -34,7 +34,10 @@ def test_a_service_is_published_from_its_first_final_to_its_end(tmp_path: Path) 
                 return texts(edge.feed.board)
 
         shown = asyncio.run(read())
+        stored = server.stored()
     assert shown == [line["target"]["text"] for line in service.journal()]
+    assert b'"final":true' in stored
+    assert b'"final":false' not in stored  # no partial is left on the server's disk
     assert len(shown) == len(SCRIPT)
     assert faults(service) == []
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import tomllib
@@ -92,6 +93,34 @@ def test_wrong_use_is_told(tmp_path: Path) -> None:
     assert "sudo scripts/install.sh" in install(tmp_path, "--help").stdout
 
 
+def test_a_change_of_anything_that_is_packaged_is_installed(tmp_path: Path) -> None:
+    """The installer compares stamps: here its own command, on a checkout of a few words."""
+    script = (ROOT / "scripts" / "install.sh").read_text("utf-8")
+    command = re.search(r"^stamp=.*?cut -d' ' -f1\)$", script, re.DOTALL | re.MULTILINE)
+    assert command
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    wheel = project["tool"]["hatch"]["build"]["targets"]["wheel"]
+    packaged = [*wheel["force-include"], *wheel["packages"]]
+    files = []
+    for name in (*packaged, "pyproject.toml", "requirements.lock", "requirements-build.lock"):
+        file = tmp_path / name if (ROOT / name).is_file() else tmp_path / name / "deeper" / "file"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("first")
+        files.append(file)
+
+    def stamp() -> str:
+        lines = f"set -euo pipefail; source={tmp_path}; python=true\n{command[0]}\necho $stamp"
+        return subprocess.run(
+            ["bash", "-c", lines], capture_output=True, text=True, check=True
+        ).stdout
+
+    stamps = [stamp()]
+    for file in files:
+        file.write_text("second")
+        stamps.append(stamp())
+    assert len(set(stamps)) == len(files) + 1
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(1500)
 def test_it_installs_changes_nothing_twice_keeps_settings_and_leaves(tmp_path: Path) -> None:
@@ -100,6 +129,16 @@ def test_it_installs_changes_nothing_twice_keeps_settings_and_leaves(tmp_path: P
     assert first.returncode == 0, first.stdout + first.stderr
     etc, opt = tmp_path / "etc" / NAME, tmp_path / "opt" / NAME
     assert (etc / "environment").stat().st_mode & 0o777 == 0o600
+    # The stream's key may be in it: for root and the group of the service.
+    assert (etc / "config.toml").stat().st_mode & 0o777 == 0o640
+    if os.geteuid() == 0:
+        group = re.search(
+            rf"^{NAME}:[^:]*:(\d+)", (tmp_path / "etc" / "group").read_text(), re.MULTILINE
+        )
+        assert group
+        assert (etc / "config.toml").stat().st_gid == int(group[1])
+    assert not (opt / "build").exists()
+    assert not (opt / "wheels").exists()
     assert f"{NAME}:x:" in (tmp_path / "etc" / "passwd").read_text()
     settings = load(etc / "config.toml").settings
     assert settings.session.directory == f"/var/lib/{NAME}/sessions"

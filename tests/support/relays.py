@@ -15,7 +15,7 @@ from pipeline.core.reports import Report
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.publish.publisher import Publisher
 from pipeline.publish.relay import Relay
-from pipeline.publish.stream import ServiceStatus
+from pipeline.publish.stream import ServiceStatus, stream_name
 from scripts.support.captions import caption
 from scripts.support.nats_server import installed
 from tests.support.needs import needs_module, without
@@ -107,6 +107,16 @@ async def relay(url: str, **flags: Any) -> AsyncIterator[Relay]:
         yield made
     finally:
         await made.close()
+
+
+async def delete_stream(url: str, church: str = "church") -> None:
+    """Delete a church's stream, as somebody may do with the tools of NATS."""
+    from nats.aio.client import Client
+
+    client = Client()
+    await client.connect(url)
+    await client.jetstream().delete_stream(stream_name(church))
+    await client.close()
 
 
 async def reaches(condition: Callable[[], object]) -> None:

@@ -156,3 +156,12 @@ def test_markdown_shows_the_words_as_they_are() -> None:
     both = export(said, "md", "both")
     assert both.startswith("> 1\\. \\*God\\* is\n\n1\\. \\*Dios\\* es\n\n")
     assert export([], "md", "both") == ""
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", '=HYPERLINK("http://x")'])
+def test_no_cell_of_a_table_is_a_formula(text: str) -> None:
+    journal = [message(1, text, text, engine=text)]
+    _, row = csv.reader(io.StringIO(export(journal, "tsv", "both")), dialect="excel-tab")
+    assert row == ["1", "10.0", "12.5", *[f"'{text}"] * 3]
+    (caption,) = orjson.loads(export(journal, "json", "both"))["captions"]
+    assert caption["source"] == text  # no spreadsheet opens it

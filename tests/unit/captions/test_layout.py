@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from itertools import pairwise
 
 import pytest
@@ -164,3 +165,11 @@ def test_whatever_is_said_fits_and_not_a_letter_is_lost(
     shown = sorted("".join("".join(cue.text for cue in cues).split()))
     told = "".join(text for caption in captions for _, text in caption.texts)
     assert shown == sorted("".join(told.split()))
+
+
+def test_a_long_text_is_laid_out_at_once() -> None:
+    """The event loop does it for HLS. It took 2 s when the time grew with the square."""
+    began_s = time.thread_time()
+    cues = arrange([Spoken(0.0, 10.0, (("es", "y " * 400),))])
+    assert time.thread_time() - began_s < 0.5
+    assert "".join(cue.text for cue in cues).count("y") == 400

@@ -8,6 +8,8 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pipeline.captions.board import CaptionBoard
+from pipeline.captions.export import export
 from pipeline.captions.subtitles import (
     VTT_HEADER,
     Cue,
@@ -23,7 +25,8 @@ from pipeline.captions.subtitles import (
     vtt_cue,
 )
 from pipeline.core.types import Verse
-from pipeline.protocol.caption import TargetText
+from pipeline.protocol.caption import CaptionMessage, TargetText
+from scripts.support.captions import caption
 from scripts.support.journal import message
 
 TWO = [
@@ -49,6 +52,30 @@ def test_vtt_is_written_to_the_letter_and_escapes() -> None:
         "00:01:01.200 --> 00:01:04.900\nGrace &amp; peace\n\n"
         "01:00:00.000 --> 01:00:02.000\n&lt;Amen&gt;\n\n"
     )
+
+
+def announced() -> list[CaptionMessage]:
+    """Return five spoken captions, and a typed one that takes longer to read than they last."""
+    board = CaptionBoard("s", "en", "es", 200)
+    made = [board.add_typed(2, 100.0, "x" * 300, "es")]
+    for key in range(3, 8):
+        at_s = 101.0 + 4 * (key - 3)
+        shown = board.show(caption(key, "amen", "amén", final=True, start_s=at_s, end_s=at_s + 3))
+        made.append(shown or made[0])
+    return made
+
+
+def test_a_typed_caption_ends_where_the_next_one_begins() -> None:
+    times = [(cue.start_s, cue.end_s) for cue in cues(announced(), "target")]
+    assert times == [(100, 101), (101, 104), (105, 108), (109, 112), (113, 116), (117, 120)]
+    exported = export(announced(), "srt", "target")
+    assert "00:01:57,000 --> 00:02:00,000" in exported
+    assert "00:01:40,000 --> 00:01:40," in exported
+
+
+def test_a_typed_caption_before_a_pause_can_be_read() -> None:
+    (cue,) = cues(announced()[:1], "target")
+    assert (cue.start_s, cue.end_s) == (100.0, 120.0)
 
 
 def test_txt_is_a_line_for_each_caption() -> None:
@@ -112,7 +139,7 @@ def test_no_captions_make_empty_files() -> None:
 
 @given(
     st.lists(
-        st.tuples(st.floats(0, 400_000), st.floats(0, 30), st.text("abé<&>\n ", max_size=9)),
+        st.tuples(st.floats(0, 400_000), st.floats(0.2, 30), st.text("abé<&>\n ", max_size=9)),
         max_size=8,
     )
 )

@@ -4,13 +4,14 @@ import asyncio
 import http.server
 import threading
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from pipeline.config.publishing import Publish
 from pipeline.core.errors import PublishError
-from pipeline.publish.broker import Broker, explain, place_of
+from pipeline.publish.broker import Broker, Published, StreamState
 from pipeline.publish.stream import StreamMessage
 from scripts.support.nats_server import NatsServer
 from tests.support.hub import in_loop
@@ -31,28 +32,6 @@ def web_server() -> Iterator[int]:
     thread.join()
 
 
-def test_a_place_has_no_password_in_it() -> None:
-    assert place_of("nats://user:secret@host:4333") == "host:4333"
-    assert place_of("tls://host") == "host:4222"
-
-
-@pytest.mark.parametrize(
-    ("said", "code"),
-    [
-        ("nats: 'Authorization Violation'", "publish-refused"),
-        ("insufficient storage resources available", "publish-full"),
-        ("nats: JetStream.APIError no space left on device", "publish-full"),
-        ("certificate verify failed", "publish-tls"),
-        ("Connection refused", "publish-unreachable"),
-    ],
-)
-def test_troubles_have_a_code_and_the_place(said: str, code: str) -> None:
-    problem = explain(OSError(said), "host:4222")
-    assert problem.code == code
-    assert "host:4222" in problem.message
-    assert problem.fix
-
-
 @pytest.mark.slow
 @in_loop
 async def test_a_wrong_password_is_told_as_such(tmp_path: Path) -> None:
@@ -67,7 +46,7 @@ async def test_a_wrong_password_is_told_as_such(tmp_path: Path) -> None:
         right.write_text("church:right\n")
         broker = await Broker.connect(Publish(nats=server.url, credentials=str(right)))
         await broker.ensure_stream(1)
-        assert await broker.last_sequence() == 0
+        assert (await broker.state()).newest == 0
         await broker.close()
 
 
@@ -107,18 +86,65 @@ async def test_a_page_in_place_of_a_greeting_is_told_as_such() -> None:
     assert caught.value.code == "publish-not-nats"
 
 
+def test_a_stream_made_anew_or_with_lost_messages_is_not_the_one_that_was_published_to() -> None:
+    made = datetime(2026, 11, 23, tzinfo=UTC)
+    known = Published(made, {"captions.church.status": 7})
+    assert known.is_in(StreamState(made, 7))
+    assert known.is_in(StreamState(made, 8))  # what was on its way when the line broke
+    assert not known.is_in(StreamState(made, 6))
+    assert not known.is_in(StreamState(made + timedelta(hours=1), 9))
+    assert not Published().is_in(StreamState(made, 7))
+
+
 @pytest.mark.slow
 @in_loop
-async def test_the_same_message_twice_is_in_the_stream_once(tmp_path: Path) -> None:
+async def test_limits_of_a_stream_are_changed_in_place(tmp_path: Path) -> None:
+    needs_nats()
+    with NatsServer(tmp_path) as server:
+        broker = await Broker.connect(Publish(nats=server.url))
+        made = await broker.ensure_stream(1)
+        await broker.publish(StreamMessage("captions.church.s.es.1", b"{}"), Published())
+        again = await broker.ensure_stream(2)
+        assert (again.created, again.newest) == (made.created, 1)
+        await broker.close()
+
+
+@pytest.mark.slow
+@in_loop
+async def test_a_version_whose_acknowledgement_was_lost_is_overwritten_as_well(
+    tmp_path: Path,
+) -> None:
     needs_nats()
     with NatsServer(tmp_path) as server:
         broker = await Broker.connect(Publish(nats=server.url))
         await broker.ensure_stream(1)
-        await broker.ensure_stream(2)  # with another limit: it is changed, not made anew
-        message = StreamMessage("captions.church.s.es.1", "s,1,1,es", b"{}")
-        for _ in range(3):
-            await broker.publish(message)
-        assert await broker.last_sequence() == 1
+        known = Published()
+        texts = (b"words-first", b"words-second", b"words-third")
+        first, second, third = (StreamMessage("captions.church.s.es.1", text) for text in texts)
+        await broker.publish(first, known)
+        arrived = Published(newest=dict(known.newest))
+        await broker.publish(second, arrived)
+        await broker.publish(third, known)
+        await broker.erase(known)
+        stored = server.stored()
+        await broker.close()
+    assert [text in stored for text in texts] == [False, False, True]
+
+
+@pytest.mark.slow
+@in_loop
+async def test_what_is_overwritten_already_is_no_trouble(tmp_path: Path) -> None:
+    needs_nats()
+    with NatsServer(tmp_path) as server:
+        broker = await Broker.connect(Publish(nats=server.url))
+        await broker.ensure_stream(1)
+        known = Published()
+        for text in (b"one", b"two"):
+            await broker.publish(StreamMessage("captions.church.s.es.1", text), known)
+        known.replaced.add(99)
+        for _ in range(2):
+            await broker.erase(known)
+            known.replaced.add(1)
         await broker.close()
 
 
@@ -141,7 +167,7 @@ async def test_a_server_without_room_says_so(tmp_path: Path) -> None:
         async def fill() -> None:
             for key in range(30):
                 subject = f"captions.church.s.es.{key}"
-                await broker.publish(StreamMessage(subject, f"s,{key},1,es", b"x" * 1000))
+                await broker.publish(StreamMessage(subject, b"x" * 1000), Published())
 
         with pytest.raises(PublishError) as caught:
             await fill()

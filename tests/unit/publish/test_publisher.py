@@ -8,8 +8,9 @@ import pytest
 from pipeline.config.publishing import Publish
 from pipeline.publish.broker import Broker
 from scripts.support.nats_server import NatsServer
+from scripts.support.tcp_proxy import TcpProxy
 from tests.support.hub import in_loop
-from tests.support.relays import church, needs_nats, reaches
+from tests.support.relays import church, delete_stream, needs_nats, reaches
 
 pytestmark = pytest.mark.slow
 
@@ -17,7 +18,7 @@ pytestmark = pytest.mark.slow
 async def kept(url: str) -> dict[str, bytes]:
     """Return what the stream has, by subject."""
     broker = await Broker.connect(Publish(nats=url))
-    newest, found = await broker.last_sequence(), {}
+    newest, found = (await broker.state()).newest, {}
     reading = broker.read(1, 2.0)
     async for number, subject, data in reading:
         found[subject] = data
@@ -73,19 +74,110 @@ async def test_what_is_taken_back_is_on_the_servers_disk_no_more(tmp_path: Path)
     needs_nats()
     with NatsServer(tmp_path) as server:
         async with church(server.url) as hall:
-            hall.say(1, "vertraulich-eins")
-            hall.say(2, "vertraulich-zwei")
-            hall.say(3, "vertraulich-drei")
+            for key, word in enumerate(("eins", "zwei", "drei", "vier", "fünf"), 1):
+                for length in (3, 2, 1):  # partials, each of them published
+                    half = f"vertraulich-{word}-{'x' * length}"
+                    hall.say(key, half, final=False)
+                    await reaches(lambda: not hall.publisher.waiting)
+                    assert half.encode() in server.stored()
             hall.say(4, "bleibt-stehen")
-            await reaches(lambda: not hall.publisher.waiting)
-            assert b"vertraulich-eins" in server.stored()
+            hall.say(3, "vertraulich-drei, ganz")
             hall.hide(1)
             hall.edit(2, "besser")
             hall.redact(2.5, 3.5)
+            hall.say(5, "bleibt-auch")
             await reaches(lambda: not hall.publisher.waiting)
             stored = server.stored()
     assert b"vertraulich" not in stored
     assert b"bleibt-stehen" in stored
+
+
+@in_loop
+async def test_a_notice_that_is_replaced_or_cleared_is_on_the_servers_disk_no_more(
+    tmp_path: Path,
+) -> None:
+    needs_nats()
+    with NatsServer(tmp_path) as server:
+        async with church(server.url) as hall:
+            for text in ("Beten wir für Anna.", "Beten wir für Otto."):
+                hall.publisher.offer_notice({"de": text})
+                await reaches(lambda: not hall.publisher.waiting)
+                hall.publisher.offer_state("speech")
+            assert b"Anna" not in server.stored()
+            assert b"Otto" in server.stored()
+            hall.publisher.offer_notice({})
+            await reaches(lambda: not hall.publisher.waiting)
+            stored = server.stored()
+    assert b"Beten" not in stored
+
+
+@in_loop
+async def test_what_is_taken_back_while_the_server_is_away_is_overwritten_when_it_is_back(
+    tmp_path: Path,
+) -> None:
+    """A line that breaks holds words back, too, and delivers them when it is mended."""
+    needs_nats()
+    with NatsServer(tmp_path) as server:
+        async with TcpProxy(server.port) as line, church(f"nats://127.0.0.1:{line.port}") as hall:
+            hall.say(1, "vertraulich-eins")
+            hall.publisher.offer_notice({"de": "vertraulich-zwei"})
+            await reaches(lambda: not hall.publisher.waiting)
+            line.cut()
+            hall.say(2, "vertraulich-drei", final=False)  # is on its way
+            await reaches(lambda: "publish-unreachable" in hall.codes)
+            hall.hide(1)
+            hall.redact(1.5, 3.0)
+            hall.publisher.offer_notice({})
+            hall.say(3, "bleibt-stehen")
+            server.stop()
+            server.start()
+            line.mend()
+            await reaches(lambda: not hall.publisher.waiting)
+            stored, captions = server.stored(), await kept(server.url)
+    assert b"vertraulich" not in stored
+    assert b"bleibt-stehen" in stored
+    assert len(captions) == 4
+
+
+@in_loop
+async def test_words_that_a_broken_line_delivers_late_do_not_take_the_place_of_newer_ones(
+    tmp_path: Path,
+) -> None:
+    needs_nats()
+    with NatsServer(tmp_path) as server:
+        async with TcpProxy(server.port) as line, church(f"nats://127.0.0.1:{line.port}") as hall:
+            hall.say(1, "steht")
+            await reaches(lambda: not hall.publisher.waiting)
+            line.cut()
+            hall.say(2, "vertraulich", final=False)
+            await reaches(lambda: "publish-unreachable" in hall.codes)
+            hall.redact(1.5, 3.0)
+            line.mend()
+            await reaches(lambda: not hall.publisher.waiting)
+            stored, captions = server.stored(), await kept(server.url)
+    assert b"vertraulich" not in stored
+    assert (
+        orjson.loads(captions["captions.church.2026-11-22T09-30-00.es.2"])["target"]["text"] == ""
+    )
+
+
+@in_loop
+async def test_a_stream_that_somebody_deletes_is_published_again(tmp_path: Path) -> None:
+    needs_nats()
+    with NatsServer(tmp_path) as server:
+        async with church(server.url) as hall:
+            for key in range(10):
+                hall.say(key, f"texto {key}")
+            hall.hide(4)
+            await reaches(lambda: not hall.publisher.waiting)
+            before = await kept(server.url)
+            await delete_stream(server.url)
+            hall.publisher.offer_state("speech")
+            await reaches(lambda: not hall.publisher.waiting)
+            after = await kept(server.url)
+    status = before.pop("captions.church.status"), after.pop("captions.church.status")
+    assert after == before
+    assert [orjson.loads(each)["state"] for each in status] == ["listening", "speech"]
 
 
 @in_loop

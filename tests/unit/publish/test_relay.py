@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import asyncio
+import re
+import time
 from pathlib import Path
 
 import orjson
@@ -11,9 +13,12 @@ from pipeline.publish.relay import Relay
 from scripts.support.nats_server import NatsServer
 from scripts.support.tcp_proxy import TcpProxy
 from tests.support.hub import fetch, in_loop, receive, send
-from tests.support.relays import church, needs_nats, reaches, relay, texts
+from tests.support.paths import ROOT
+from tests.support.relays import church, delete_stream, needs_nats, reaches, relay, texts
 
 pytestmark = pytest.mark.slow
+
+SCALE = ROOT / "docs" / "SCALE.md"
 
 
 def display(made: Relay, query: str = "") -> connect:
@@ -210,3 +215,88 @@ async def test_a_cut_line_is_caught_up_with(tmp_path: Path) -> None:
                 line.mend()
                 await reaches(lambda: edge.feed.board.seq == 29)
                 assert texts(edge.feed.board) == texts(hall.board)
+
+
+@in_loop
+async def test_a_relay_that_was_away_while_the_stream_was_made_anew_has_all_of_the_new_service(
+    tmp_path: Path,
+) -> None:
+    needs_nats()
+    with NatsServer(tmp_path) as server:
+        async with TcpProxy(server.port) as line, relay(f"nats://127.0.0.1:{line.port}") as edge:
+            async with church(server.url, "one") as hall:
+                for key in range(3):
+                    hall.say(key, f"ayer {key}")
+                await reaches(lambda: edge.feed.board.seq == 3)
+            line.cut()
+            await delete_stream(server.url)
+            async with church(server.url, "two") as hall:
+                for key in range(8):  # more messages than the relay has read
+                    hall.say(key, f"hoy {key}")
+                await reaches(lambda: not hall.publisher.waiting)
+                line.mend()
+                await reaches(lambda: edge.feed.board.seq == 8)
+                assert texts(edge.feed.board) == texts(hall.board)
+
+
+@in_loop
+async def test_a_stream_that_is_deleted_costs_old_and_new_relays_nothing(tmp_path: Path) -> None:
+    needs_nats()
+    with NatsServer(tmp_path) as server:
+        async with church(server.url) as hall, relay(server.url) as edge:
+            for key in range(5):
+                hall.say(key, f"texto {key}")
+            await reaches(lambda: edge.feed.board.seq == 5)
+            await delete_stream(server.url)
+            hall.say(5, "texto 5")
+            deleted_s = time.monotonic()
+            async with relay(server.url) as late:
+                await reaches(lambda: edge.feed.board.seq == late.feed.board.seq == 6)
+                assert texts(edge.feed.board) == texts(late.feed.board) == texts(hall.board)
+            took_s = time.monotonic() - deleted_s
+    assert took_s < 15
+
+
+@in_loop
+async def test_with_the_permissions_of_our_example_a_relay_reads_and_changes_nothing(
+    tmp_path: Path,
+) -> None:
+    needs_nats()
+    from nats.aio.client import Client
+    from nats.errors import Error
+    from nats.js.api import ConsumerConfig
+
+    example = re.search(r"authorization \{.*?\n +\] \}", SCALE.read_text("utf-8"), re.DOTALL)
+    assert example
+    secrets = {}
+    for user in ("church", "relay"):
+        secrets[user] = tmp_path / user
+        secrets[user].write_text(f"{user}:…")
+    with NatsServer(tmp_path, config=example[0]) as server:
+        ours = {"credentials": str(secrets["church"]), "church": "st-paul"}
+        theirs = {"publish.credentials": str(secrets["relay"]), "publish.church": "st-paul"}
+        async with church(server.url, **ours) as hall, relay(server.url, **theirs) as edge:
+            hall.say(1)
+            await reaches(lambda: edge.feed.board.seq == 1)
+            thief = Client()
+            await thief.connect(server.url, user="relay", password="…")
+            stream, name = thief.jetstream(timeout=0.5), "captions-st-paul"
+            into_itself = ConsumerConfig(deliver_subject="captions.st-paul.status")
+            for act in (
+                lambda: stream.publish("captions.st-paul.status", b"{}"),
+                lambda: stream.delete_msg(name, 1),
+                lambda: stream.purge_stream(name),
+                lambda: stream.delete_stream(name),
+                lambda: stream.update_stream(name=name, subjects=["captions.>"], max_age=1),
+                lambda: stream.add_consumer(name, into_itself),
+            ):
+                with pytest.raises(Error):
+                    await act()
+            await thief.close()
+            hall.say(2)
+            await reaches(lambda: edge.feed.board.seq == 2)
+            # A relay that is silent for a while asks whether the stream is still there.
+            await asyncio.sleep(6)
+            hall.say(3)
+            await reaches(lambda: edge.feed.board.seq == 3)
+            assert not edge._told

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pipeline.captions.board import TYPED_S
 from pipeline.captions.subtitles import SIDES, cues, srt, txt, vtt
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.protocol.codec import encode
@@ -51,6 +53,20 @@ def test_live_files_always_equal_the_journal_made_anew(
             for ending, whole in (("srt", srt), ("vtt", vtt), ("txt", txt)):
                 content = (folder / f"transcript.{lang}.{ending}").read_text()
                 assert content == whole(cues(journal, side)), (side, ending)
+
+
+def test_a_typed_caption_in_a_live_file_ends_where_the_next_one_begins(tmp_path: Path) -> None:
+    typed = message(1, "", "x" * 300, start_s=100.0, end_s=100.0 + TYPED_S)
+    journal = [typed, message(2, "amen", "amén", start_s=101.0, end_s=104.0)]
+    transcripts = Transcripts(tmp_path, LANGS)
+    ends = []
+    for count, each in enumerate(journal, 1):
+        write(tmp_path, journal[:count])
+        transcripts.add(each)
+        transcripts.flush()
+        ends.append(re.findall(r"--> (\S+)", (tmp_path / "transcript.es.srt").read_text()))
+    transcripts.close()
+    assert ends == [["00:02:00,000"], ["00:01:41,000", "00:01:44,000"]]
 
 
 def test_an_edit_waits_for_the_journal(tmp_path: Path) -> None:
