@@ -26,9 +26,8 @@ _SHORTEST = 4
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _SENTENCE = re.compile(r"(?<=[.!?:;])[\"'”’)]*\s+|\n+|^\W*", re.MULTILINE)
 _NUMBER = re.compile(r"(?<![\w.,:])\d[\d,.]*\d(?![\w:])")
-_TERM = re.compile(
-    r"^[^\w\n]*([^=→>\n]{2,80}?)[ \t]*(?:=>|->|=|→)[ \t]*([^=→>\n]{2,80}?)[^\w\n]*$", re.MULTILINE
-)
+_WORDS = re.compile(r"\w.*\w")
+_ARROW = re.compile("=>|->|=|→")
 _DIGIT = re.compile(r"\d")
 _MOST_WORDS = 5
 """Of each side of a translation: longer lines say something else."""
@@ -70,11 +69,14 @@ def draw(text: str, lang: str) -> Notes:
 
 
 def _terms(text: str) -> Iterator[str]:
-    for say, write in _TERM.findall(text):
-        sides = [" ".join(side.split()) for side in (say, write)]
+    for line in text.splitlines():
+        # Without a bullet before it and a full stop behind it.
+        words = _WORDS.search(line)
+        sides = [" ".join(side.split()) for side in _ARROW.split(words[0])] if words else []
         # Formulas and sums have an = as well.
         are_words = all(_WORD.search(side) and not _DIGIT.search(side) for side in sides)
-        if are_words and max(len(side.split()) for side in sides) <= _MOST_WORDS:
+        are_short = all(len(side.split()) <= _MOST_WORDS and len(side) <= 80 for side in sides)
+        if len(sides) == 2 and are_words and are_short:
             yield " = ".join(sides)
 
 

@@ -1,6 +1,6 @@
 """The notes of a service: taken into its folder when it begins, added to at the desk, and used.
 
-Belongs to the event loop's thread; files are read and written in another one.
+Belongs to the event loop's thread; files are read in a process of their own.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from pathlib import Path
 
 import structlog
 
-from pipeline.church.notes import Notes, draw, joined, references, renderings, without, written
-from pipeline.church.notes_files import NOTES, read_notes, text_of, write_notes
+from pipeline.church.notes import Notes, joined, references, renderings, without, written
+from pipeline.church.notes_files import NOTES, draw_out, read_notes, write_notes
 from pipeline.core.errors import DictionaryError, NotesError, ProtocolError
 from pipeline.core.types import Mode
 from pipeline.daemon.context import DaemonContext
@@ -59,6 +59,7 @@ class ServiceNotes:
         session, mode = context.recorder.folder, context.facts.mode
         self._place = (session if mode == "live" else directory) / NOTES
         self._upload = bytearray()
+        self._reading = asyncio.Lock()  # one file at a time: each may take a core
         self._terms: list[Term] = []
         self._notes = Notes()
         self.use(take_notes(directory, session, mode))
@@ -106,11 +107,9 @@ class ServiceNotes:
         return self._draw(part.file, content)
 
     async def _draw(self, file: str, content: bytes) -> None:
-        def drawn() -> Notes:
-            return draw(text_of(content, file), self._lang)
-
         try:
-            found = await asyncio.to_thread(drawn)
+            async with self._reading:
+                found = await draw_out(content, file, self._lang)
             await self._keep(joined((self._notes, found)))
         except NotesError as error:
             raise ProtocolError(error.code, f"{error.message} {error.fix}".rstrip()) from None

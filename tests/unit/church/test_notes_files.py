@@ -8,11 +8,15 @@ from pathlib import Path
 import pytest
 
 from pipeline.church.notes import Notes, written
-from pipeline.church.notes_files import read, read_notes, write_notes
+from pipeline.church.notes_files import content_of, read_notes, text_of, write_notes
 from pipeline.core.errors import NotesError
 from tests.support.needs import needs_module
 
 WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+
+
+def read(path: Path) -> str:
+    return text_of(content_of(path), str(path))
 
 
 def docx(path: Path, *paragraphs: str, before: str = "") -> Path:
@@ -115,7 +119,7 @@ def test_a_word_file_with_entities_or_without_text_is_refused(tmp_path: Path) ->
 
 
 def test_missing_files_are_missing(tmp_path: Path) -> None:
-    for reader in (read, read_notes):
+    for reader in (content_of, read_notes):
         with pytest.raises(NotesError, match="notes-missing"):
             reader(tmp_path / "a.txt")
 
