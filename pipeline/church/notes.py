@@ -26,6 +26,8 @@ _SHORTEST = 4
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _SENTENCE = re.compile(r"(?<=[.!?:;])[\"'”’)]*\s+|\n+|^\W*", re.MULTILINE)
 _NUMBER = re.compile(r"(?<![\w.,:])\d[\d,.]*\d(?![\w:])")
+MOST_ENTRIES = 500
+"""Of verses, numbers and translations each: what a day's sermon has is a tenth of it."""
 _WORDS = re.compile(r"\w.*\w")
 _ARROW = re.compile("=>|->|=|→")
 _DIGIT = re.compile(r"\d")
@@ -63,9 +65,11 @@ def draw(text: str, lang: str) -> Notes:
         for match in _NUMBER.findall(text)
         if sum(map(str.isdigit, match)) > 2
     )
-    names = tuple(_names(text, small, lang))[:MOST_NAMES]
+    names = _names(text, small, lang)[:MOST_NAMES]
     words = frozenset(map(str.lower, small))
-    return Notes(names, tuple(verses), tuple(numbers), tuple(dict.fromkeys(_terms(text))), words)
+    terms = dict.fromkeys(_terms(text))
+    lists = (tuple(each)[:MOST_ENTRIES] for each in (verses, numbers, terms))
+    return Notes(tuple(names), *lists, words)
 
 
 def _terms(text: str) -> Iterator[str]:

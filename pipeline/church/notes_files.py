@@ -31,7 +31,7 @@ _FIX = "Save it again, as .docx or as plain text, and add that."
 
 
 LIMITS = Limits(seconds=30, memory_bytes=1 << 30, answer_bytes=16 << 20)
-"""A hundred pages of PDF take some 5 s."""
+"""A hundred pages of PDF take some 6 s."""
 
 
 async def draw_out(content: bytes, name: str, lang: str) -> Notes:

@@ -10,7 +10,7 @@ import asyncio
 import json
 import math
 import os
-import pickle  # noqa: S403 - towards the child only
+import pickle
 import signal
 import sys
 from asyncio.subprocess import DEVNULL, PIPE, Process

@@ -18,7 +18,7 @@ from pipeline.church.notes_files import NOTES, draw_out, read_notes, write_notes
 from pipeline.core.errors import DictionaryError, NotesError, ProtocolError
 from pipeline.core.types import Mode
 from pipeline.daemon.context import DaemonContext
-from pipeline.dictionary.glossary import Term
+from pipeline.dictionary.glossary import Term, make_term
 from pipeline.dictionary.near_names import near_names
 from pipeline.protocol.commands import AddNotesCommand
 from pipeline.protocol.desk import NotesMessage
@@ -77,10 +77,12 @@ class ServiceNotes:
         self._notes = notes
         self._dictionary.names = near_names(notes.names, notes.words) if notes.names else None
         self._verses.expect(references(notes, self._lang))
-        # Before the new ones are held: a term in both would be let go with the old.
-        for old in self._terms:
-            self._dictionary.glossaries.release(self._target, old)
-        self._terms = [term for pair in renderings(notes) if (term := self._held(*pair))]
+        terms = [term for pair in renderings(notes) if (term := _term(*pair))]
+        try:
+            self._dictionary.glossaries.exchange(self._target, self._terms, terms)
+        except DictionaryError as error:
+            log.warning("no translations", error=str(error))
+        self._terms = terms
         if notes != Notes():
             log.info("notes", names=len(notes.names), verses=len(notes.verses))
 
@@ -130,9 +132,10 @@ class ServiceNotes:
         self._operators.notes(self.message)
         await asyncio.to_thread(write_notes, self._place, written(notes, "notes at the desk"))
 
-    def _held(self, say: str, write: str) -> Term | None:
-        try:
-            return self._dictionary.glossaries.hold(self._target, say, write)
-        except DictionaryError as error:
-            log.warning("no such translation", say=say, write=write, error=str(error))
-            return None
+
+def _term(say: str, write: str) -> Term | None:
+    try:
+        return make_term(say, write)
+    except DictionaryError as error:
+        log.warning("no such translation", say=say, write=write, error=str(error))
+        return None

@@ -51,8 +51,7 @@ def _add(arguments: argparse.Namespace) -> int:
     lang = settings_of(arguments).settings.translate.source
     notes = [read_notes(place)] if place.exists() else []
     # All before anything is written: one that cannot be read changes nothing.
-    for file in arguments.files:
-        notes.append(asyncio.run(draw_out(content_of(file), str(file), lang)))
+    notes += [asyncio.run(draw_out(content_of(file), str(file), lang)) for file in arguments.files]
     whole = joined(notes)
     write_notes(place, written(whole, ", ".join(file.name for file in arguments.files)))
     _print(whole)
