@@ -26,6 +26,8 @@ from pipeline.core.types import SAMPLE_RATE, AudioBlock
 log = structlog.get_logger()
 
 _READ_FRAMES = 4096
+_LOWEST_HZ, _HIGHEST_HZ = 4_000, 768_000
+"""Outside of it the header is damaged: at 1 Hz, 32 kB would become hours and gigabytes."""
 _MEDIA = (".mp4", ".m4a", ".mov", ".webm", ".mkv", ".aac", ".wma", ".avi", ".3gp", ".ts")
 _ADDRESS = re.compile(r"https?:/", re.IGNORECASE)
 _WHERE = "the name behind --input, or audio.input in config.toml"
@@ -132,10 +134,20 @@ class AudioFile:
             file = soundfile.SoundFile(self._path)
         except soundfile.SoundFileError as error:
             file = self._media(getattr(error, "error_string", str(error)))
-        if file.frames == 0 or self._channel > file.channels:
+        wrong = self._wrong(file)
+        if wrong is not None:
             file.close()
-            raise self._empty() if file.frames == 0 else self._no_channel(file.channels)
+            raise wrong
         return file
+
+    def _wrong(self, file: Any) -> AudioError | None:
+        """Return why an open file cannot be played, None if it can."""
+        if file.frames == 0:
+            return self._empty()
+        if not _LOWEST_HZ <= file.samplerate <= _HIGHEST_HZ:
+            accepted = f"{_LOWEST_HZ} to {_HIGHEST_HZ} are accepted"
+            return self._unreadable(f"its rate is {file.samplerate} Hz, {accepted}")
+        return self._no_channel(file.channels) if self._channel > file.channels else None
 
     def _look(self) -> None:
         """Check the path first: libsndfile calls all of these "format not recognised"."""

@@ -93,6 +93,13 @@ def test_what_is_no_number_is_played_as_silence_and_counted(tmp_path: Path) -> N
     assert (out[5], out[600], out[6], source.bad_samples) == (0.0, 0.0, 1.0, 2)
 
 
+@pytest.mark.parametrize("rate", [1, 3999, 768_001])
+def test_a_rate_that_no_sound_has_is_refused_with_the_range(tmp_path: Path, rate: int) -> None:
+    path = written(tmp_path / "a.wav", np.zeros(16_000, np.float32), rate)
+    with pytest.raises(AudioError, match=rf"rate is {rate} Hz, 4000 to 768000 .*audio-unreadable"):
+        fast(path).open()
+
+
 @pytest.mark.parametrize("rate", [16_000, 44_100])
 def test_a_loop_goes_on_without_a_seam(tmp_path: Path, rate: int) -> None:
     # A whole number of periods: played in a loop it is one endless tone.
