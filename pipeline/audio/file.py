@@ -6,6 +6,7 @@ The file is read in pieces and never held in memory as a whole.
 
 from __future__ import annotations
 
+import asyncio
 import re
 import threading
 import time
@@ -21,6 +22,7 @@ from numpy.typing import NDArray
 from pipeline.audio.media import MediaError, MediaFile
 from pipeline.audio.resampler import BlockResampler
 from pipeline.core.errors import AudioError
+from pipeline.core.limited import Limits, call
 from pipeline.core.types import SAMPLE_RATE, AudioBlock
 
 log = structlog.get_logger()
@@ -28,6 +30,7 @@ log = structlog.get_logger()
 _READ_FRAMES = 4096
 _LOWEST_HZ, _HIGHEST_HZ = 4_000, 768_000
 """Outside of it the header is damaged: at 1 Hz, 32 kB would become hours and gigabytes."""
+_LIMITS = Limits(seconds=20, memory_bytes=2 << 30)
 _MEDIA = (".mp4", ".m4a", ".mov", ".webm", ".mkv", ".aac", ".wma", ".avi", ".3gp", ".ts")
 _ADDRESS = re.compile(r"https?:/", re.IGNORECASE)
 _WHERE = "the name behind --input, or audio.input in config.toml"
@@ -76,8 +79,15 @@ class AudioFile:
         return self._cutter.bad_samples
 
     def check(self) -> None:
-        """Look whether it can be opened, and close it again. Raises what `open` raises."""
-        self._open().close()
+        """Open it and read its beginning in a process of its own. Raises what `open` raises.
+
+        libsndfile and FFmpeg are large: what crashes them is refused before a service begins.
+        """
+
+        def failed(what: str) -> AudioError:
+            return self._unreadable(f"it {what}")
+
+        asyncio.run(call(_LIMITS, failed, _try, self._path, self._channel))
 
     def open(self) -> None:
         """Open the file.
@@ -214,6 +224,14 @@ class AudioFile:
             f"{self._path} has {channels} channel{'s' * (channels > 1)}, not {self._channel}.",
             f"Set audio.channel to 1..{channels}, or to 0 to mix them.",
         )
+
+
+def _try(path: Path, channel: int) -> None:
+    """Open a file and read its beginning. Raises AudioError."""
+    file = AudioFile(path, channel=channel, pace="fast")
+    file.open()
+    next(file.blocks(), None)
+    file.close()
 
 
 def _clock(seconds: float) -> str:

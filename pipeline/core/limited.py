@@ -36,6 +36,8 @@ _ROOT = str(Path(__file__).parents[2])
 """Where the package `pipeline` lies."""
 # systemd gives them to the daemon: a child must not speak in its name.
 _OWN_NOTICES = ("NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID")
+# numpy's threads, one for each core, take 40 MB of the address space each.
+_ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 _NICENESS = 10
 _DEATH_S = 5.0
 """A killed process is gone by then, or hangs in the kernel."""
@@ -87,7 +89,7 @@ async def call(
             stdin=PIPE,
             stdout=PIPE,
             stderr=DEVNULL,
-            env=own_environment(),
+            env=own_environment() | _ONE_THREAD,
             process_group=0,  # Ctrl-C is for the parent
         )
     except OSError as error:
