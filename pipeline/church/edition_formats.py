@@ -102,8 +102,9 @@ class _XmlVerses:
         self._verse: VerseId | None = None
         self._not_read = 0
         """How many open elements are notes and headings, or in one."""
-        self._place: list[str | None] = [None, None]
-        """Book and chapter, in Zefania."""
+        self._book: str | None = None
+        self._chapter: str | None = None
+        """Both as Zefania has them."""
         self._open_marks: list[bool] = []
         """Of each open verse of OSIS: whether it only marks where one begins."""
         self._left = MOST_CHARACTERS
@@ -120,11 +121,11 @@ class _XmlVerses:
                 self._verse = None if attributes.get("eID") else _osis_place(named)
                 self._open_marks.append(bool(attributes.get("sID")))
             case "biblebook":
-                self._place = [attributes.get("bnumber"), None]
+                self._book, self._chapter = attributes.get("bnumber"), None
             case "chapter":
-                self._place[1] = attributes.get("cnumber")
+                self._chapter = attributes.get("cnumber")
             case "vers":
-                self._verse = _place(*self._place, attributes.get("vnumber"))
+                self._verse = _place(self._book, self._chapter, attributes.get("vnumber"))
                 if self._verse:
                     self.found[self._verse] = []
         self._gap(tag)

@@ -22,12 +22,12 @@ from pipeline.core.errors import NotesError
 
 MOST_NAMES = 200
 """More than these are no names, but a text in capitals or a list of members."""
+MOST_ENTRIES = 500
+"""Of verses, numbers and translations each: ten times as many as a sermon has."""
 _SHORTEST = 4
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _SENTENCE = re.compile(r"(?<=[.!?:;])[\"'”’)]*\s+|\n+|^\W*", re.MULTILINE)
 _NUMBER = re.compile(r"(?<![\w.,:])\d[\d,.]*\d(?![\w:])")
-MOST_ENTRIES = 500
-"""Of verses, numbers and translations each: what a day's sermon has is a tenth of it."""
 _WORDS = re.compile(r"\w.*\w")
 _ARROW = re.compile("=>|->|=|→")
 _DIGIT = re.compile(r"\d")
@@ -58,18 +58,21 @@ class Notes:
 def draw(text: str, lang: str) -> Notes:
     """Draw out of a text what is worth knowing beforehand, each in the order of its first place."""
     small = {word for word in _WORD.findall(text) if word[0].islower()}
-    verses = dict.fromkeys(printed(each.reference, lang) for each in find(text, lang))
-    numbers = dict.fromkeys(
+    verses = _few(printed(each.reference, lang) for each in find(text, lang))
+    numbers = _few(
         # Short ones are chapters, lists and hours, which come up in every sermon.
         match
         for match in _NUMBER.findall(text)
         if sum(map(str.isdigit, match)) > 2
     )
-    names = _names(text, small, lang)[:MOST_NAMES]
+    names = tuple(_names(text, small, lang))[:MOST_NAMES]
     words = frozenset(map(str.lower, small))
-    terms = dict.fromkeys(_terms(text))
-    lists = (tuple(each)[:MOST_ENTRIES] for each in (verses, numbers, terms))
-    return Notes(tuple(names), *lists, words)
+    return Notes(names, verses, numbers, _few(_terms(text)), words)
+
+
+def _few(entries: Iterable[str]) -> tuple[str, ...]:
+    """Return entries once each, in order, no more than a sermon has."""
+    return tuple(dict.fromkeys(entries))[:MOST_ENTRIES]
 
 
 def _terms(text: str) -> Iterator[str]:

@@ -104,7 +104,8 @@ async def call(
         await _end(process)
     if answer is None:
         raise failed(f"has more than {human_size(limits.answer_bytes)} of content")
-    return _value(answer, status, limits, failed, get_type_hints(function)["return"])
+    value: T = _value(answer, status, limits, failed, get_type_hints(function)["return"])
+    return value
 
 
 async def _exchange(process: Process, request: bytes, most_bytes: int) -> bytes | None:
@@ -157,8 +158,9 @@ def _death(status: int, limits: Limits) -> str:
         return f"takes more than {human_size(limits.memory_bytes)} of memory to read"
     if -status in (signal.SIGXCPU, signal.SIGALRM):
         return _too_slow(limits)
-    name = signal.Signals(-status).name if status < 0 else f"code {status}"
-    return f"cannot be read: its reader crashed ({name})"
+    # Not signal.Signals: it has no names for real-time signals.
+    how = signal.strsignal(-status) if status < 0 else f"code {status}"
+    return f"cannot be read: its reader crashed ({how})"
 
 
 def _too_slow(limits: Limits) -> str:

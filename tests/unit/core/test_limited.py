@@ -42,7 +42,7 @@ def test_an_error_of_ours_comes_back_as_it_was_raised() -> None:
         (readers.go_deep, LIMITS, "cannot be read (RecursionError: "),
         (readers.fill_memory, LIMITS, "takes more than 1.07 GB of memory to read"),
         (readers.say_much, LIMITS, "has more than 1 MB of content"),
-        (readers.crash, LIMITS, "cannot be read: its reader crashed (SIGABRT)"),
+        (readers.crash, LIMITS, "cannot be read: its reader crashed (Aborted)"),
         (readers.think, Limits(seconds=1, memory_bytes=1 << 30), "took more than 1 s to read"),
     ],
     ids=lambda value: getattr(value, "__name__", ""),

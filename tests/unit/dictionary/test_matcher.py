@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from typing import Literal
 
 import pytest
 from hypothesis import given
@@ -73,7 +74,9 @@ def test_blanks_hyphens_and_case_do_not_hide_a_phrase(text: str) -> None:
 
 
 @pytest.mark.parametrize("form", ["NFC", "NFD"])
-def test_accents_typed_as_signs_of_their_own_are_those_that_are_heard(form: str) -> None:
+def test_accents_typed_as_signs_of_their_own_are_those_that_are_heard(
+    form: Literal["NFC", "NFD"],
+) -> None:
     """As some editors on macOS save them."""
     rule = '[[rule]]\nhear = "el gé nesis"\nwrite = "Génesis"\nnear = "capítulo"\n'
     heard = "leemos el gé nesis capítulo uno"
