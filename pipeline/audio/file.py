@@ -6,6 +6,7 @@ The file is read in pieces and never held in memory as a whole.
 
 from __future__ import annotations
 
+import asyncio
 import re
 import threading
 import time
@@ -21,11 +22,15 @@ from numpy.typing import NDArray
 from pipeline.audio.media import MediaError, MediaFile
 from pipeline.audio.resampler import BlockResampler
 from pipeline.core.errors import AudioError
+from pipeline.core.limited import Limits, call
 from pipeline.core.types import SAMPLE_RATE, AudioBlock
 
 log = structlog.get_logger()
 
 _READ_FRAMES = 4096
+_LOWEST_HZ, _HIGHEST_HZ = 4_000, 768_000
+"""Outside of it the header is damaged: at 1 Hz, 32 kB would become hours and gigabytes."""
+_LIMITS = Limits(seconds=20, memory_bytes=2 << 30)
 _MEDIA = (".mp4", ".m4a", ".mov", ".webm", ".mkv", ".aac", ".wma", ".avi", ".3gp", ".ts")
 _ADDRESS = re.compile(r"https?:/", re.IGNORECASE)
 _WHERE = "the name behind --input, or audio.input in config.toml"
@@ -74,8 +79,15 @@ class AudioFile:
         return self._cutter.bad_samples
 
     def check(self) -> None:
-        """Look whether it can be opened, and close it again. Raises what `open` raises."""
-        self._open().close()
+        """Open it and read its beginning in a process of its own. Raises what `open` raises.
+
+        libsndfile and FFmpeg are large: what crashes them is refused before a service begins.
+        """
+
+        def failed(what: str) -> AudioError:
+            return self._unreadable(f"it {what}")
+
+        asyncio.run(call(_LIMITS, failed, _try, self._path, self._channel))
 
     def open(self) -> None:
         """Open the file.
@@ -132,10 +144,20 @@ class AudioFile:
             file = soundfile.SoundFile(self._path)
         except soundfile.SoundFileError as error:
             file = self._media(getattr(error, "error_string", str(error)))
-        if file.frames == 0 or self._channel > file.channels:
+        wrong = self._wrong(file)
+        if wrong is not None:
             file.close()
-            raise self._empty() if file.frames == 0 else self._no_channel(file.channels)
+            raise wrong
         return file
+
+    def _wrong(self, file: Any) -> AudioError | None:
+        """Return why an open file cannot be played, None if it can."""
+        if file.frames == 0:
+            return self._empty()
+        if not _LOWEST_HZ <= file.samplerate <= _HIGHEST_HZ:
+            accepted = f"{_LOWEST_HZ} to {_HIGHEST_HZ} are accepted"
+            return self._unreadable(f"its rate is {file.samplerate} Hz, {accepted}")
+        return self._no_channel(file.channels) if self._channel > file.channels else None
 
     def _look(self) -> None:
         """Check the path first: libsndfile calls all of these "format not recognised"."""
@@ -202,6 +224,14 @@ class AudioFile:
             f"{self._path} has {channels} channel{'s' * (channels > 1)}, not {self._channel}.",
             f"Set audio.channel to 1..{channels}, or to 0 to mix them.",
         )
+
+
+def _try(path: Path, channel: int) -> None:
+    """Open a file and read its beginning. Raises AudioError."""
+    file = AudioFile(path, channel=channel, pace="fast")
+    file.open()
+    next(file.blocks(), None)
+    file.close()
 
 
 def _clock(seconds: float) -> str:

@@ -38,11 +38,15 @@ _TAGS = re.compile(r"(<[^<>]*>)")
 # Where words that the translators added begin or end: some publishers leave out the space there.
 _ADDED = "\0"
 _GLUED = re.compile(rf"(?<=\w){_ADDED}(?=\w)")
-_NOTES = re.compile(r"\\(f|x|fe|rq)\b.*?\\\1\*", re.DOTALL)
+_NOTE = re.compile(r"\\(fe?|x|rq)\b(?!\*)")
 _HEADINGS = re.compile(r"\\(?:s\d?|r|d|mt\d?|ms\d?|h|toc\d?|rem|cl|cd)\b[^\n]*")
-_ATTRIBUTES = re.compile(r"\|[^\\\n]*(?=\\)")
+_ATTRIBUTES = re.compile(r"\|[^\\\n]*+(\\?)")
 _MARKER = re.compile(r"\\\+?[a-z]+\d?\*?")
-_VERSE = re.compile(r"\\v\s+(\d+)(?:[-,]\d+)?\S*\s+")
+_VERSE = re.compile(r"\\v\s++(\d++)(?:[-,]\d++)?\S*+\s++")
+MOST_CHARACTERS = 64 << 20
+"""Of text with its notes, after entities; a study Bible has 10 million."""
+_MOST_VERSES = 100_000
+"""A Bible has 31,102."""
 
 
 def parse(text: str, name: str) -> dict[VerseId, str]:
@@ -57,6 +61,9 @@ def parse(text: str, name: str) -> dict[VerseId, str]:
         verses = dict(_usfm(text))
     else:
         verses = dict(_tabs(text, name))
+    if len(verses) > _MOST_VERSES:
+        message = f"{name} has {len(verses)} verses: that is more than a Bible."
+        raise VersesError("verses-too-large", message, "Add one Bible at a time.")
     whole = {place: tidy(words) for place, words in verses.items()}
     found = {place: words for place, words in whole.items() if words}
     if not found:
@@ -73,55 +80,78 @@ def tidy(words: str) -> str:
     return " ".join(words.replace("¶", " ").split())
 
 
-def _xml(text: str, name: str) -> Iterator[tuple[VerseId, str]]:
+def _xml(text: str, name: str) -> Mapping[VerseId, str]:
+    verses = _XmlVerses(name)
+    # expat calls this for each mark: no tree is made, which would be deep and large.
+    parser = ET.XMLParser(target=verses)  # noqa: S314 - the text is counted
     try:
-        root = ET.fromstring(text.lstrip("\ufeff \n\r\t"))  # noqa: S314 - expat bounds expansion
+        parser.feed(text.lstrip("\ufeff \n\r\t"))
+        parser.close()
     except (ET.ParseError, ValueError) as error:
         message = f"{name} is not XML: {error}."
         raise VersesError("verses-broken-file", message, "Get the file again.") from None
-    if _tag(root) == "xmlbible":
-        return _zefania(root)
-    return _osis(root)
+    return {place: "".join(words) for place, words in verses.found.items()}
 
 
-def _zefania(root: ET.Element) -> Iterator[tuple[VerseId, str]]:
-    for book in root.iter():
-        if _tag(book) != "biblebook":
-            continue
-        for chapter in book:
-            for verse in chapter:
-                place = (book.get("bnumber"), chapter.get("cnumber"), verse.get("vnumber"))
-                if _tag(verse) == "vers" and (found := _place(*place)):
-                    yield found, "".join(_read_aloud(verse))
+class _XmlVerses:
+    """Collects the verses of OSIS and of Zefania, as the target of an XML parser."""
 
+    def __init__(self, name: str) -> None:
+        self.found: dict[VerseId, list[str]] = {}
+        self._name = name
+        self._verse: VerseId | None = None
+        self._not_read = 0
+        """How many open elements are notes and headings, or in one."""
+        self._book: str | None = None
+        self._chapter: str | None = None
+        """Both as Zefania has them."""
+        self._open_marks: list[bool] = []
+        """Of each open verse of OSIS: whether it only marks where one begins."""
+        self._left = MOST_CHARACTERS
 
-def _osis(root: ET.Element) -> Iterator[tuple[VerseId, str]]:
-    """Read verses that are elements, and those between two marks."""
-    found: dict[VerseId, list[str]] = {}
-    current: VerseId | None = None
-
-    def walk(element: ET.Element) -> None:
-        nonlocal current
-        if _tag(element) in _NOT_READ:
+    def start(self, tag: str, attributes: Mapping[str, str]) -> None:
+        """Take the beginning of an element."""
+        tag = _local(tag)
+        if self._not_read or tag in _NOT_READ:
+            self._not_read += 1
             return
-        is_verse = _tag(element) == "verse"
-        if is_verse:
-            named = element.get("sID") or element.get("osisID") or ""
-            current = None if element.get("eID") else _osis_place(named)
-        gap = " " if _tag(element) in _LINES else ""
-        if current:
-            found.setdefault(current, []).append(gap + (element.text or ""))
-        for child in element:
-            walk(child)
-            if current and child.tail:
-                gap = " " if _tag(child) in _LINES else ""
-                found.setdefault(current, []).append(gap + child.tail)
-        # A verse that is marked by two empty elements goes on behind the first.
-        if is_verse and not element.get("sID"):
-            current = None
+        match tag:
+            case "verse":
+                named = attributes.get("sID") or attributes.get("osisID") or ""
+                self._verse = None if attributes.get("eID") else _osis_place(named)
+                self._open_marks.append(bool(attributes.get("sID")))
+            case "biblebook":
+                self._book, self._chapter = attributes.get("bnumber"), None
+            case "chapter":
+                self._chapter = attributes.get("cnumber")
+            case "vers":
+                self._verse = _place(self._book, self._chapter, attributes.get("vnumber"))
+                if self._verse:
+                    self.found[self._verse] = []
+        self._gap(tag)
 
-    walk(root)
-    return ((place, "".join(texts)) for place, texts in found.items())
+    def end(self, tag: str) -> None:
+        """Take the end of an element."""
+        if self._not_read:
+            self._not_read -= 1
+            return
+        tag = _local(tag)
+        self._gap(tag)
+        # A verse that is marked by two empty elements goes on behind the first.
+        if tag == "vers" or (tag == "verse" and not self._open_marks.pop()):
+            self._verse = None
+
+    def data(self, text: str) -> None:
+        """Take text. Raises VersesError where entities make too much of it."""
+        self._left -= len(text)
+        if self._left < 0:
+            raise VersesError("verses-too-large", f"{self._name} is too large for a Bible.")
+        if self._verse and not self._not_read:
+            self.found.setdefault(self._verse, []).append(text)
+
+    def _gap(self, tag: str) -> None:
+        if self._verse and tag in _LINES:
+            self.found.setdefault(self._verse, []).append(" ")
 
 
 def osis_words(markup: str) -> str:
@@ -154,7 +184,7 @@ def _osis_place(named: str) -> VerseId | None:
 
 def _usfm(text: str) -> Iterator[tuple[VerseId, str]]:
     # Notes first: they may hold what looks like a heading.
-    text = _HEADINGS.sub("", _NOTES.sub("", text))
+    text = _HEADINGS.sub("", _without_notes(text))
     for part in re.split(r"(?=\\id\s)", text):
         head = re.match(r"\\id\s+(\w+)", part)
         if head is None:
@@ -165,7 +195,24 @@ def _usfm(text: str) -> Iterator[tuple[VerseId, str]]:
             pieces = _VERSE.split(chapter)
             for verse, words in zip(pieces[1::2], pieces[2::2], strict=True):
                 if place := _place(book, number, verse):
-                    yield place, _MARKER.sub(" ", _ATTRIBUTES.sub("", words))
+                    yield place, _MARKER.sub(" ", _ATTRIBUTES.sub(_no_attribute, words))
+
+
+def _no_attribute(found: re.Match[str]) -> str:
+    # Only a backslash ends it; without one it is the verse's own text.
+    return found[1] or found[0]
+
+
+def _without_notes(text: str) -> str:
+    """Return USFM without its notes; one that does not end stays."""
+    ends = {kind: text.rfind(f"\\{kind}*") for kind in ("f", "fe", "x", "rq")}
+    pieces, at = [], 0
+    for note in _NOTE.finditer(text):
+        if at <= note.start() < ends[note[1]]:
+            pieces.append(text[at : note.start()])
+            end = f"\\{note[1]}*"
+            at = text.index(end, note.end()) + len(end)
+    return "".join([*pieces, text[at:]])
 
 
 def _tabs(text: str, name: str) -> Iterator[tuple[VerseId, str]]:
@@ -213,15 +260,6 @@ def _book(name: str) -> int:
     return 66 if name == "Revelation of John" else 0  # as Zefania's files have it
 
 
-def _read_aloud(element: ET.Element) -> Iterator[str]:
-    yield element.text or ""
-    for child in element:
-        if _tag(child) not in _NOT_READ:
-            yield from _read_aloud(child)
-        yield " " if _tag(child) in _LINES else ""
-        yield child.tail or ""
-
-
-def _tag(element: ET.Element) -> str:
-    # Without the namespace, which each publisher writes otherwise; comments have no name at all.
-    return element.tag.rpartition("}")[2].casefold() if isinstance(element.tag, str) else "note"
+def _local(tag: str) -> str:
+    # Without the namespace, which each publisher writes otherwise.
+    return tag.rpartition("}")[2].casefold()

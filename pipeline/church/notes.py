@@ -22,13 +22,14 @@ from pipeline.core.errors import NotesError
 
 MOST_NAMES = 200
 """More than these are no names, but a text in capitals or a list of members."""
+MOST_ENTRIES = 500
+"""Of verses, numbers and translations each: ten times as many as a sermon has."""
 _SHORTEST = 4
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _SENTENCE = re.compile(r"(?<=[.!?:;])[\"'”’)]*\s+|\n+|^\W*", re.MULTILINE)
 _NUMBER = re.compile(r"(?<![\w.,:])\d[\d,.]*\d(?![\w:])")
-_TERM = re.compile(
-    r"^[^\w\n]*([^=→>\n]{2,80}?)[ \t]*(?:=>|->|=|→)[ \t]*([^=→>\n]{2,80}?)[^\w\n]*$", re.MULTILINE
-)
+_WORDS = re.compile(r"\w.*\w")
+_ARROW = re.compile("=>|->|=|→")
 _DIGIT = re.compile(r"\d")
 _MOST_WORDS = 5
 """Of each side of a translation: longer lines say something else."""
@@ -57,8 +58,8 @@ class Notes:
 def draw(text: str, lang: str) -> Notes:
     """Draw out of a text what is worth knowing beforehand, each in the order of its first place."""
     small = {word for word in _WORD.findall(text) if word[0].islower()}
-    verses = dict.fromkeys(printed(each.reference, lang) for each in find(text, lang))
-    numbers = dict.fromkeys(
+    verses = _few(printed(each.reference, lang) for each in find(text, lang))
+    numbers = _few(
         # Short ones are chapters, lists and hours, which come up in every sermon.
         match
         for match in _NUMBER.findall(text)
@@ -66,15 +67,23 @@ def draw(text: str, lang: str) -> Notes:
     )
     names = tuple(_names(text, small, lang))[:MOST_NAMES]
     words = frozenset(map(str.lower, small))
-    return Notes(names, tuple(verses), tuple(numbers), tuple(dict.fromkeys(_terms(text))), words)
+    return Notes(names, verses, numbers, _few(_terms(text)), words)
+
+
+def _few(entries: Iterable[str]) -> tuple[str, ...]:
+    """Return entries once each, in order, no more than a sermon has."""
+    return tuple(dict.fromkeys(entries))[:MOST_ENTRIES]
 
 
 def _terms(text: str) -> Iterator[str]:
-    for say, write in _TERM.findall(text):
-        sides = [" ".join(side.split()) for side in (say, write)]
+    for line in text.splitlines():
+        # Without a bullet before it and a full stop behind it.
+        words = _WORDS.search(line)
+        sides = [" ".join(side.split()) for side in _ARROW.split(words[0])] if words else []
         # Formulas and sums have an = as well.
         are_words = all(_WORD.search(side) and not _DIGIT.search(side) for side in sides)
-        if are_words and max(len(side.split()) for side in sides) <= _MOST_WORDS:
+        are_short = all(len(side.split()) <= _MOST_WORDS and len(side) <= 80 for side in sides)
+        if len(sides) == 2 and are_words and are_short:
             yield " = ".join(sides)
 
 

@@ -9,9 +9,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
-from pipeline.church.notes import Notes, parse
+from pipeline.church.notes import Notes, draw, parse
 from pipeline.core.errors import NotesError
-from pipeline.core.files import WholeFile
+from pipeline.core.files import WholeFile, read_at_most
+from pipeline.core.limited import Limits, call
+from pipeline.core.sizes import human_size
 
 NOTES = "notes.toml"
 """In the sessions' folder until a service begins, then in that session's own folder."""
@@ -20,24 +22,47 @@ _MOST_BYTES = 20_000_000
 _MOST_CHARACTERS = 300_000
 _MOST_PAGES = 100
 _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
-_MARKS = re.compile(r"^\s*(?:#{1,6}\s+|[-*+>]\s+|\d+\.\s+)|[*_`]{1,3}", re.MULTILINE)
+_NO_TEXT = re.compile("[\0-\x08\x0e-\x1f\x7f\ud800-\udfff]")
+"""Control characters and halves of characters: no file can be written with them in it."""
+_END = "\n"
+"""Of a paragraph."""
+_MARKS = re.compile(r"^[ \t]*+(?:#{1,6}\s+|[-*+>]\s+|\d+\.\s+)|[*_`]{1,3}", re.MULTILINE)
 _FIX = "Save it again, as .docx or as plain text, and add that."
 
 
-def read(path: Path) -> str:
-    """Return the text of a file of notes. Raises NotesError."""
+LIMITS = Limits(seconds=30, memory_bytes=1 << 30, answer_bytes=16 << 20)
+"""A hundred pages of PDF take some 6 s."""
+
+
+async def draw_out(content: bytes, name: str, lang: str) -> Notes:
+    """Return what is drawn out of a file of notes, read in a process of its own.
+
+    The file's name says what it is, `lang` is the language of the notes. Raises NotesError.
+    """
+
+    def failed(what: str) -> NotesError:
+        return NotesError("notes-unreadable", f"{name} {what}.", _FIX)
+
+    return await call(LIMITS, failed, drawn, content, name, lang)
+
+
+def drawn(content: bytes, name: str, lang: str) -> Notes:
+    """Return what is drawn out of a file of notes, in this process. Raises NotesError."""
+    return draw(text_of(content, name), lang)
+
+
+def content_of(path: Path) -> bytes:
+    """Return the content of a file of notes. Raises NotesError."""
     _reader(path.suffix, str(path))  # first: what is of no kind that is known need not be there
     try:
-        size = path.stat().st_size
-        # Before it is read: whatever it is would come into memory whole.
-        if size > _MOST_BYTES:
-            raise _too_long(str(path), f"has {size / 1e6:.0f} MB")
-        content = path.read_bytes()
+        content = read_at_most(path, _MOST_BYTES)
     except FileNotFoundError as error:
         raise NotesError("notes-missing", f"{path}: {error.strerror}.", "") from None
     except OSError as error:
         raise NotesError("notes-unreadable", f"{path}: {error.strerror}.", "") from None
-    return text_of(content, str(path))
+    if content is None:
+        raise _too_long(str(path), f"has more than {human_size(_MOST_BYTES)}")
+    return content
 
 
 def text_of(content: bytes, name: str) -> str:
@@ -48,7 +73,7 @@ def text_of(content: bytes, name: str) -> str:
     if not re.search(r"\w", text):
         fix = "Is it a scan? Save the text itself, as .docx or .txt."
         raise NotesError("notes-empty", f"{name}: there is no text in it.", fix)
-    return text
+    return _NO_TEXT.sub("", text)
 
 
 def _reader(suffix: str, name: str) -> Callable[[bytes, str], str]:
@@ -88,21 +113,50 @@ def _docx(content: bytes, name: str) -> str:
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as parts:
             part = parts.getinfo("word/document.xml")
-            size = part.file_size
             # By what the archive says: zipfile unpacks no more of a part than that.
-            xml = parts.read(part) if size <= _MOST_BYTES else b""
-        # Word writes no DOCTYPE; without one there are no entities that could make it endless.
-        root = ET.fromstring(b"" if b"<!DOCTYPE" in xml else xml or b"<w/>")  # noqa: S314
+            if part.file_size > _MOST_BYTES:
+                raise _too_long(name, f"has {human_size(part.file_size)} of text")
+            parser = ET.XMLParser(target=_Paragraphs(name))  # noqa: S314 - no entities
+            parser.feed(parts.read(part))
+        return str(parser.close())
     except (OSError, KeyError, zipfile.BadZipFile, ET.ParseError, RuntimeError) as error:
         message = f"{name} is no whole Word file: {error}"
         raise NotesError("notes-unreadable", message, _FIX) from None
-    if size > _MOST_BYTES:
-        raise _too_long(name, f"has {size / 1e6:.0f} MB of text")
-    paragraphs = (
-        "".join(each.text or "" for each in paragraph.iter(f"{_WORD}t"))
-        for paragraph in root.iter(f"{_WORD}p")
-    )
-    return "\n".join(paragraphs)
+
+
+class _Paragraphs:
+    """Collects the text of Word's XML as the target of a parser: no tree, however deep it is."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._pieces = [_END]
+        self._is_text = False
+
+    def doctype(self, *_: str | None) -> None:
+        """Refuse what Word never writes: without it there are no entities to expand."""
+        raise NotesError("notes-unreadable", f"{self._name} has a DOCTYPE in it.", _FIX)
+
+    def start(self, tag: str, _: Mapping[str, str]) -> None:
+        """Take the beginning of an element."""
+        self._is_text = tag == f"{_WORD}t"
+        # The paragraphs of a text box are inside of another paragraph.
+        if tag == f"{_WORD}p" and self._pieces[-1] != _END:
+            self._pieces.append(_END)
+
+    def end(self, tag: str) -> None:
+        """Take the end of an element."""
+        self._is_text = False
+        if tag == f"{_WORD}p":
+            self._pieces.append(_END)
+
+    def data(self, text: str) -> None:
+        """Take text."""
+        if self._is_text:
+            self._pieces.append(text)
+
+    def close(self) -> str:
+        """Return the whole text, a line a paragraph."""
+        return "".join(self._pieces[1:]).removesuffix(_END)
 
 
 def _pdf(content: bytes, name: str) -> str:

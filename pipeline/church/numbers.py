@@ -57,7 +57,12 @@ _GROUPED = re.compile(
     r"(?<![\d.,:])(\d{1,3}(?:[ \u00a0\u202f]\d{3})+)(?:,(\d{1,2}))?(?![\d.,]\d|\d)"
 )
 _HOURS = re.compile(r"(?<![\d:.,])([01]?\d|2[0-4])\s?h(?:\s?([0-5]\d))?(?!\w)", re.IGNORECASE)
-_CENTURY = re.compile(r"\b([IVX]+)(?:e|ème|ᵉ)(?=\s+siècle)")
+_FRENCH_ROMAN = r"\b([IVX]+)(?:e|ème|ᵉ)"
+# "Siglo XXI", "siglos XIX y XX"; "XXe siècle", "XIXe et XXe siècles".
+_CENTURIES = {
+    "es": re.compile(r"\b[Ss]iglos?\s+([IVX]+)(?:\s+(?:y|o|al?)\s+([IVX]+))?\b"),
+    "fr": re.compile(rf"(?:{_FRENCH_ROMAN}\s+(?:et|ou|au)\s+(?:le\s+)?)?{_FRENCH_ROMAN}\s+siècle"),
+}
 _YEARS = range(1100, 2100)
 
 
@@ -77,6 +82,10 @@ def find(text: str, lang: str, skip: Collection[Stretch] = ()) -> tuple[Quantity
     if lang == "fr":
         for quantity in _french_digits(text):
             take(quantity)
+    for match in _CENTURIES[lang].finditer(text) if lang in _CENTURIES else ():
+        for group in (1, 2):
+            if numeral := match[group]:
+                take(Quantity("ordinal", _roman(numeral), *match.span(group), in_digits=False))
     # Times and decimals first: their digits would be numbers of their own.
     for match in _CLOCK.finditer(text):
         # A dot is a decimal sign unless am or pm follows.
@@ -96,15 +105,13 @@ def find(text: str, lang: str, skip: Collection[Stretch] = ()) -> tuple[Quantity
 
 
 def _french_digits(text: str) -> Iterator[Quantity]:
-    """Yield what French writes in signs of its own: "40 000", "15 h 30", "le XXe siècle"."""
+    """Yield what French writes in signs of its own: "40 000", "15 h 30"."""
     for match in _GROUPED.finditer(text):
         value, tenths = _whole(match[1]), (match[2] or "").rstrip("0")
         yield Quantity("number", value, *match.span(), in_digits=True, tenths=tenths)
     for match in _HOURS.finditer(text):
         minutes = int(match[1]) % 12 * 60 + int(match[2] or 0)
         yield Quantity("time", minutes, *match.span(), in_digits=True)
-    for match in _CENTURY.finditer(text):
-        yield Quantity("ordinal", _roman(match[1]), *match.span(), in_digits=False)
 
 
 def _whole(digits: str) -> int:

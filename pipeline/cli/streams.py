@@ -16,6 +16,12 @@ from contextlib import contextmanager, suppress
 
 _MOMENT, _WIPED = "One moment ...", "\r\x1b[K"
 _NARROWEST = 20
+_COMMANDS = {
+    code: f"\\x{code:02x}"
+    for code in (*range(0x20), *range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A))
+    if chr(code) not in "\n\t"
+}
+"""What a terminal obeys instead of showing it: a file's name or key may have it in it."""
 _GONE = {errno.EPIPE, errno.EIO}
 """Errors of writing when the reader or the terminal is gone."""
 
@@ -37,7 +43,11 @@ def gone(error: OSError) -> bool:
 
 
 def say(line: str) -> None:
-    """Print a line on standard error, if anybody reads it; on a terminal no word is cut in two."""
+    """Print a line on standard error, if anybody reads it; on a terminal no word is cut in two.
+
+    Commands to the terminal are printed as "\\x1b".
+    """
+    line = line.translate(_COMMANDS)
     with suppress(OSError):
         shown = wrapped(line, terminal_width()) if sys.stderr.isatty() else line
         print(shown, file=sys.stderr, flush=True)

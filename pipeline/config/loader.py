@@ -34,7 +34,10 @@ _PLAIN = {
 SYSTEM_FILE = Path("/etc/stark-translate/config.toml")
 _MOST_BYTES = 256_000
 """Thirty times the file that ships. tomllib takes seconds for a megabyte of nested tables."""
+_LONGEST_LINE = 4000
+"""tomllib takes half a minute for one key of 60,000 parts."""
 _MOST_DEEP = 8
+_LONGEST_NAME = 300
 _MOST_NAMED = 20
 """So many wrong keys are named: more are another program's file."""
 
@@ -117,6 +120,10 @@ def _read(file: Path) -> dict[str, Any]:
                 "Check the path given to --config.",
             )
         text = content.decode("utf-8-sig")  # Windows marks what it writes
+        for number, line in enumerate(text.splitlines(), 1):
+            if len(line) > _LONGEST_LINE:
+                message = f"{file}: line {number} has more than {_LONGEST_LINE} characters."
+                raise ConfigError("config-too-large", message, "Part a list into several lines.")
         tree = tomllib.loads(text)
     except OSError as error:
         raise ConfigError(
@@ -230,7 +237,7 @@ def _explain(error: ValidationError, origins: Mapping[str, str]) -> ConfigError:
         if detail["type"] == "extra_forbidden":
             code = "config-unknown-key"
             known = keys if "." in path else list(Settings.model_fields)
-            lines.append(f"{where}: unknown key. {_nearest(path, known)}")
+            lines.append(f"{where[:_LONGEST_NAME]}: unknown key. {_nearest(path, known)}")
         else:
             reason = _PLAIN.get(detail["type"], detail["msg"].removeprefix("Value error, "))
             reason += _code_of(detail["input"]) if detail["type"] == _NO_CODE else ""

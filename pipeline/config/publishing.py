@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from typing import Annotated
 
 from pydantic import Field, field_validator
+from pydantic_core import PydanticCustomError
 
 from pipeline.config.section import SecretAddress, Section, Text, split_address
 
@@ -14,10 +16,20 @@ class Publish(Section):
     """[publish]"""
 
     nats: SecretAddress = ""
-    # One token of NATS' subjects: dots would part it, `*` and `>` are wildcards.
-    church: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")] = "church"
+    church: str = "church"
     credentials: Text = ""
     keep_hours: Annotated[float, Field(ge=0.1, le=24 * 366)] = 24.0
+
+    @field_validator("church")
+    @classmethod
+    def _subject_token(cls, church: str) -> str:
+        # One token of NATS' subjects: dots would part it, `*` and `>` are wildcards.
+        if not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", church):
+            expected = (
+                'a name such as "grace-church" is expected: letters, digits, - and _, 64 at most'
+            )
+            raise PydanticCustomError("no_subject", expected)
+        return church
 
     @field_validator("nats")
     @classmethod

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 from urllib.parse import SplitResult, urlsplit
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, field_validator
+from pydantic_core import PydanticCustomError
 
 
 def split_address(url: str, *schemes: str) -> SplitResult | None:
@@ -87,6 +88,15 @@ class Section(BaseModel):
 
     # Frozen: several threads read one tree, and a reload swaps it for another.
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _no_switch_for_a_number(cls, value: Any, field: ValidationInfo) -> Any:
+        # pydantic takes true for 1: port 1, or one thread.
+        is_number = cls.model_fields[str(field.field_name)].annotation in (int, float)
+        if is_number and isinstance(value, bool):
+            raise PydanticCustomError("no_number", "a number is expected")
+        return value
 
 
 def keys(section: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, list[Any]]]:

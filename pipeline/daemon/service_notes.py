@@ -1,6 +1,6 @@
 """The notes of a service: taken into its folder when it begins, added to at the desk, and used.
 
-Belongs to the event loop's thread; files are read and written in another one.
+Belongs to the event loop's thread; files are read in a process of their own.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from pathlib import Path
 
 import structlog
 
-from pipeline.church.notes import Notes, draw, joined, references, renderings, without, written
-from pipeline.church.notes_files import NOTES, read_notes, text_of, write_notes
+from pipeline.church.notes import Notes, joined, references, renderings, without, written
+from pipeline.church.notes_files import NOTES, draw_out, read_notes, write_notes
 from pipeline.core.errors import DictionaryError, NotesError, ProtocolError
 from pipeline.core.types import Mode
 from pipeline.daemon.context import DaemonContext
-from pipeline.dictionary.glossary import Term
+from pipeline.dictionary.glossary import Term, make_term
 from pipeline.dictionary.near_names import near_names
 from pipeline.protocol.commands import AddNotesCommand
 from pipeline.protocol.desk import NotesMessage
@@ -61,6 +61,7 @@ class ServiceNotes:
         session, mode = context.recorder.folder, context.facts.mode
         self._place = (session if mode == "live" else directory) / NOTES
         self._upload = bytearray()
+        self._reading = asyncio.Lock()  # one file at a time: each may take a core
         self._terms: list[Term] = []
         self._notes = Notes()
         self.use(take_notes(directory, session, mode))
@@ -78,10 +79,12 @@ class ServiceNotes:
         self._notes = notes
         self._dictionary.names = near_names(notes.names, notes.words) if notes.names else None
         self._verses.expect(references(notes, self._lang))
-        # Before the new ones are held: a term in both would be let go with the old.
-        for old in self._terms:
-            self._dictionary.glossaries.release(self._target, old)
-        self._terms = [term for pair in renderings(notes) if (term := self._held(*pair))]
+        terms = [term for pair in renderings(notes) if (term := _term(*pair))]
+        try:
+            self._dictionary.glossaries.exchange(self._target, self._terms, terms)
+        except DictionaryError as error:
+            log.warning("no translations", error=str(error))
+        self._terms = terms
         if notes != Notes():
             log.info("notes", names=len(notes.names), verses=len(notes.verses))
 
@@ -108,11 +111,9 @@ class ServiceNotes:
         return self._draw(part.file, content)
 
     async def _draw(self, file: str, content: bytes) -> None:
-        def drawn() -> Notes:
-            return draw(text_of(content, file), self._lang)
-
         try:
-            found = await asyncio.to_thread(drawn)
+            async with self._reading:
+                found = await draw_out(content, file, self._lang)
             await self._keep(joined((self._notes, found)))
         except NotesError as error:
             raise ProtocolError(error.code, f"{error.message} {error.fix}".rstrip()) from None
@@ -133,9 +134,10 @@ class ServiceNotes:
         self._operators.notes(self.message)
         await asyncio.to_thread(write_notes, self._place, written(notes, "notes at the desk"))
 
-    def _held(self, say: str, write: str) -> Term | None:
-        try:
-            return self._dictionary.glossaries.hold(self._target, say, write)
-        except DictionaryError as error:
-            log.warning("no such translation", say=say, write=write, error=str(error))
-            return None
+
+def _term(say: str, write: str) -> Term | None:
+    try:
+        return make_term(say, write)
+    except DictionaryError as error:
+        log.warning("no such translation", say=say, write=write, error=str(error))
+        return None

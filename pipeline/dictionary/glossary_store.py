@@ -6,7 +6,7 @@ file, or are kept in memory until the service ends.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from datetime import datetime
 from pathlib import Path
 
@@ -93,18 +93,26 @@ class GlossaryStore:
 
         Raises DictionaryError, also where the glossary is off.
         """
-        self._require_on()
         term = make_term(say, write)
-        kept = tuple(each for each in self.held(target) if each.id != term.id)
-        # A new entry for the same word replaces the one before; both could not hold.
-        self._held[target] = (*kept, term)
-        self._compile()
+        self.exchange(target, (), (term,))
         return term
 
     def release(self, target: str, term: Term) -> None:
         """Take an entry back that `hold` has put in force."""
-        self._held[target] = tuple(each for each in self.held(target) if each != term)
+        self.exchange(target, (term,), ())
+
+    def exchange(self, target: str, old: Collection[Term], new: Collection[Term]) -> None:
+        """Take entries back that are held, and hold others: compiled once, which takes a while.
+
+        Raises DictionaryError where there are new ones and the glossary is off.
+        """
+        # A new entry for the same word replaces the one before; both could not hold.
+        replaced = {term.id: term for term in new if self._is_on}
+        kept = (each for each in self.held(target) if each not in old and each.id not in replaced)
+        self._held[target] = (*kept, *replaced.values())
         self._compile()
+        if new:
+            self._require_on()
 
     def add(self, target: str, say: str, write: str, utc: datetime) -> tuple[Term, str]:
         """Append an entry to the church's own file and put it in force.

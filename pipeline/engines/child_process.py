@@ -8,18 +8,18 @@ import select
 import signal
 import socket
 import subprocess
-import sys
 import threading
 import time
 from collections import deque
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import orjson
 import psutil
 import structlog
 
+from pipeline.core.limited import own_environment, own_python
 from pipeline.core.shortage import NO_MEMORY
 from pipeline.engines.channel import Channel, Patience
 from pipeline.engines.child import LOG_MARK, OUT_OF_MEMORY
@@ -29,17 +29,6 @@ from pipeline.engines.specification import EngineSpec
 
 log = structlog.get_logger()
 
-_ROOT = str(Path(__file__).parents[2])
-"""Where the package `pipeline` lies."""
-
-# -P and this instead of -m: the child imports the same package as this process, never one that
-# lies in the current folder.
-_BOOT: Final = (
-    "import sys; sys.argv[1] in sys.path or sys.path.insert(0, sys.argv[1]); "
-    "from pipeline.engines.child import main; main()"
-)
-# systemd gives them to the daemon: a child must not speak in its name.
-_OWN_NOTICES = ("NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID")
 _SPINS = {"GOMP_SPINCOUNT": "1000"}
 """OpenMP's threads wait for each other some 50 us by spinning, then asleep. Usual are milliseconds,
 which suits a machine of one's own: where another program wants a core, two threads of the final
@@ -82,17 +71,16 @@ class ChildProcess:
         ours, its = socket.socketpair()
         try:
             self._process = subprocess.Popen(  # noqa: S603 - this Python, and words of our own
-                [
-                    *(sys.executable, "-P", "-c", _BOOT, _ROOT),
-                    *(str(its.fileno()), str(os.getpid()), f"stark-{part}"),
-                ],
+                own_python(
+                    "pipeline.engines.child", str(its.fileno()), str(os.getpid()), f"stark-{part}"
+                ),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 # It is polled and read by its descriptor: no buffer may stand in between.
                 bufsize=0,
                 pass_fds=(its.fileno(),),
-                env=_SPINS | {k: v for k, v in os.environ.items() if k not in _OWN_NOTICES},
+                env=_SPINS | own_environment(),
                 process_group=0,  # Ctrl-C is for the parent
             )
         except OSError:

@@ -224,6 +224,7 @@ class Hub:
     async def close(self) -> None:
         """Say goodbye (1001) to everyone, wait a moment, then cut off whoever is left."""
         self._timers.stop()
+        await self._incoming.close()
         await self._port.close()
         self._past.close()
 

@@ -72,6 +72,7 @@ class Incoming:
         self.trusted = TrustedNetworks()
         """This machine's network and those of operators."""
         self._attempts = LoginThrottle(self.trusted)
+        self._unfinished: set[asyncio.Task[None]] = set()
 
     async def take(self, client: Client, raw: str | bytes) -> bool:
         """Handle a client's message, or answer with an error.
@@ -96,13 +97,24 @@ class Incoming:
                 case command:
                     await self._obey(client, command)
         except ProtocolError as problem:
-            client.errors += 1
-            self._metrics.client_errors.labels(problem.code).inc()
-            self._clients.send([client], error(problem))
-            if client.errors >= _MAX_ERRORS:
-                await self._dismiss(client, "too-many-errors")
-                return False
+            return await self._refuse(client, problem)
         return True
+
+    async def close(self) -> None:
+        """Give up what operators have asked for and is not done yet."""
+        for task in self._unfinished:
+            task.cancel()
+        await asyncio.gather(*self._unfinished, return_exceptions=True)
+
+    async def _refuse(self, client: Client, problem: ProtocolError) -> bool:
+        """Answer with an error; return False if the connection was closed for too many."""
+        client.errors += 1
+        self._metrics.client_errors.labels(problem.code).inc()
+        self._clients.send([client], error(problem))
+        if client.errors < _MAX_ERRORS:
+            return True
+        await self._dismiss(client, "too-many-errors")
+        return False
 
     async def admit(self, address: str, headers: Headers, token: str) -> str:
         """Return the device that a token is of, "" for the operator's own.
@@ -241,7 +253,16 @@ class Incoming:
     async def _obey(self, client: Client, command: CommandMessage) -> None:
         _require(client)
         if (waiting := self._on_command(command)) is not None:
+            # A task: to read a file takes seconds, and the operator may hide a caption meanwhile.
+            task = asyncio.create_task(self._finish(client, waiting))
+            self._unfinished.add(task)
+            task.add_done_callback(self._unfinished.discard)
+
+    async def _finish(self, client: Client, waiting: Awaitable[None]) -> None:
+        try:
             await waiting
+        except ProtocolError as problem:
+            await self._refuse(client, problem)
 
 
 def _headers(client: Client) -> Headers:

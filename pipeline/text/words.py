@@ -31,7 +31,9 @@ def words(text: str) -> list[str]:
     """Return the words of a text as they are compared: no case, no punctuation, straight
     apostrophes.
     """
-    return [word.replace("’", "'") for word in WORD.findall(text.casefold())]
+    # Some editors write an accent as a sign of its own, recognizers never do.
+    whole = unicodedata.normalize("NFC", text.casefold())
+    return [word.replace("’", "'") for word in WORD.findall(whole)]
 
 
 def word_set(line: str) -> frozenset[str]:

@@ -66,7 +66,7 @@ class Service:
     async def start(self) -> None:
         await self.hub.start(on_command=self.obey, health=health_record)
 
-    def obey(self, command: CommandMessage) -> None:
+    def obey(self, command: CommandMessage) -> Awaitable[None] | None:
         if command.name == "resume":
             raise ProtocolError("not-paused", "Nothing is paused.")
         self.commands.append(command)
@@ -74,6 +74,7 @@ class Service:
             message = self.board.edit(command.id, command.text)
             assert message
             self.hub.publish(message)
+        return None
 
     def say(self, key: int, text: str = "amén", *, final: bool = True) -> CaptionMessage:
         message = self.board.show(caption(key, text, text, final=final))

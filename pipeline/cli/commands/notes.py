@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 from pathlib import Path
 
-from pipeline.church.notes import Notes, draw, joined, written
-from pipeline.church.notes_files import NOTES, read, read_notes, write_notes
+from pipeline.church.notes import Notes, joined, written
+from pipeline.church.notes_files import NOTES, content_of, draw_out, read_notes, write_notes
 from pipeline.cli.options import Commands, add_command, settings_of
 from pipeline.core.errors import NotesError
 
@@ -50,7 +51,7 @@ def _add(arguments: argparse.Namespace) -> int:
     lang = settings_of(arguments).settings.translate.source
     notes = [read_notes(place)] if place.exists() else []
     # All before anything is written: one that cannot be read changes nothing.
-    notes += [draw(read(file), lang) for file in arguments.files]
+    notes += [asyncio.run(draw_out(content_of(file), str(file), lang)) for file in arguments.files]
     whole = joined(notes)
     write_notes(place, written(whole, ", ".join(file.name for file in arguments.files)))
     _print(whole)

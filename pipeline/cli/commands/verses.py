@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 import re
 from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 
-from pipeline.church import edition_formats, editions, index_store, sword
+from pipeline.church import edition_files, editions, index_store
 from pipeline.church.editions import Edition
 from pipeline.cli import streams
 from pipeline.cli.options import Commands, add_command
@@ -102,7 +103,7 @@ def _add(arguments: argparse.Namespace) -> int:
         raise UsageError("verses-no-licence", "--title and --licence must say something.")
     verses: dict[editions.VerseId, str] = {}
     for file in map(Path, arguments.files):
-        verses |= _verses(file)
+        verses |= asyncio.run(edition_files.read(file))
     edition = Edition(name, lang, title, licence, verses)
     file = editions.write(edition, editions.own_directory())
     print(f"{len(verses)} verses of {title} are in {file}.")
@@ -112,23 +113,6 @@ def _add(arguments: argparse.Namespace) -> int:
     if not (index_store.folder(lang) / "index.json").is_file():
         print(f"Where {lang} is spoken, run `stark-translate verses build --lang {lang}` as well.")
     return 0
-
-
-def _verses(file: Path) -> dict[editions.VerseId, str]:
-    if sword.is_module(file):
-        return sword.read(file)
-    return edition_formats.parse(_text(file), str(file))
-
-
-def _text(file: Path) -> str:
-    try:
-        if file.stat().st_size > editions.MOST_BYTES:
-            raise VersesError("verses-too-large", f"{file} is too large for a Bible.")
-        # Windows marks what it writes.
-        return file.read_bytes().decode("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        message = f"{file} cannot be read: {error}."
-        raise VersesError("verses-unreadable", message, "Give a text file in UTF-8.") from None
 
 
 def _checked(pattern: re.Pattern[str], value: str, option: str) -> str:

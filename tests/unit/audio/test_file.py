@@ -12,9 +12,11 @@ import pytest
 import soundfile
 from numpy.typing import NDArray
 
+from pipeline.audio import file
 from pipeline.audio.file import AudioFile
 from pipeline.audio.protocols import AudioSource
 from pipeline.core.errors import AudioError
+from pipeline.core.limited import Limits
 from pipeline.core.types import AudioBlock, Pcm
 
 
@@ -91,6 +93,29 @@ def test_what_is_no_number_is_played_as_silence_and_counted(tmp_path: Path) -> N
     source = fast(written(tmp_path / "a.wav", audio, subtype="FLOAT"))
     out = heard(played(source))
     assert (out[5], out[600], out[6], source.bad_samples) == (0.0, 0.0, 1.0, 2)
+
+
+@pytest.mark.parametrize("rate", [1, 3999, 768_001])
+def test_a_rate_that_no_sound_has_is_refused_with_the_range(tmp_path: Path, rate: int) -> None:
+    path = written(tmp_path / "a.wav", np.zeros(16_000, np.float32), rate)
+    with pytest.raises(AudioError, match=rf"rate is {rate} Hz, 4000 to 768000 .*audio-unreadable"):
+        fast(path).open()
+
+
+@pytest.mark.slow
+def test_a_recording_is_tried_in_a_process_of_its_own_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fast(written(tmp_path / "a.wav", tone(16_000, 1.0))).check()
+    with pytest.raises(AudioError, match="audio-channel"):
+        fast(tmp_path / "a.wav", channel=3).check()
+    with pytest.raises(AudioError, match="audio-missing"):
+        fast(tmp_path / "b.wav").check()
+    monkeypatch.setattr(file, "_LIMITS", Limits(seconds=0.01, memory_bytes=2 << 30))
+    with pytest.raises(
+        AudioError, match=r"a\.wav cannot be read as audio: it took more than 0\.01 s"
+    ):
+        fast(tmp_path / "a.wav").check()
 
 
 @pytest.mark.parametrize("rate", [16_000, 44_100])

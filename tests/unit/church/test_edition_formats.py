@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import suppress
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pipeline.church import edition_formats
 from pipeline.church.edition_formats import osis_words, parse, tidy
 from pipeline.core.errors import VersesError
 
@@ -100,3 +102,45 @@ def test_what_cannot_be_read_is_told(text: str, code: str) -> None:
 def test_any_text_is_read_or_refused(text: str) -> None:
     with suppress(VersesError):
         assert all(1 <= book <= 66 for book, _, _ in parse(text, "file"))
+
+
+OPEN_NOTE = r"\id JHN" + "\n" + r"\c 3" + "\n" + r"\v 16 For God"
+
+
+@pytest.mark.parametrize("tag", ["div", "hi", "note"])
+def test_a_bible_of_nested_elements_is_read_however_deep_they_are(tag: str) -> None:
+    deep = f"<{tag}>" * 20_000 + "x" + f"</{tag}>" * 20_000
+    verse = f'<verse osisID="John.3.16">For God{deep}</verse>'
+    words = "For God" if tag == "note" else "For God x" if tag == "div" else "For Godx"
+    assert parse(f"<osis>{verse}</osis>", "a.xml") == {(43, 3, 16): words}
+    vers = f'<VERS vnumber="16">For God{deep}</VERS>'
+    book = f'<BIBLEBOOK bnumber="43"><CHAPTER cnumber="3">{vers}</CHAPTER></BIBLEBOOK>'
+    assert parse(f"<XMLBIBLE>{book}</XMLBIBLE>", "a.xml") == {(43, 3, 16): words}
+
+
+@pytest.mark.parametrize(
+    "more",
+    [r" \f + \ft open" * 20_000, "|" * 50_000, "1" * 50_000, r"\v " + "1" * 50_000, " " * 50_000],
+    ids=["notes", "attributes", "digits", "verse", "spaces"],
+)
+def test_usfm_whose_marks_do_not_end_is_read_in_no_time(more: str) -> None:
+    began_s = time.thread_time()
+    assert parse(OPEN_NOTE + more, "a.usfm")[43, 3, 16].startswith("For God")
+    assert time.thread_time() - began_s < 1, "it took a minute in the square of the length"
+
+
+def test_a_note_that_does_not_end_hides_none_that_does() -> None:
+    text = OPEN_NOTE + r" so \f + \ft open, loved\x - \xt Rom 5\x* the\fe + a\fe* world"
+    assert parse(text, "a.usfm") == {(43, 3, 16): "For God so + open, loved the world"}
+    marks = r" so \w loved|strong='G25'\w* a|b"
+    assert parse(OPEN_NOTE + marks, "a.usfm") == {(43, 3, 16): "For God so loved a|b"}
+
+
+def test_more_than_a_bible_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = "".join(f"1\t{n // 1000}\t{n % 1000}\tx\n" for n in range(100_001))
+    with pytest.raises(VersesError, match="100001 verses"):
+        parse(lines, "a.tsv")
+    monkeypatch.setattr(edition_formats, "MOST_CHARACTERS", 1000)
+    bomb = f'<!DOCTYPE a [<!ENTITY b "{"x" * 100}">]><osis>{"&b;" * 20}</osis>'
+    with pytest.raises(VersesError, match=r"a\.xml is too large for a Bible"):
+        parse(bomb, "a.xml")

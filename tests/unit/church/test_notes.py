@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from pipeline.church.mention import Reference
 from pipeline.church.notes import (
+    MOST_ENTRIES,
     Notes,
     draw,
     joined,
@@ -114,3 +116,17 @@ def test_an_entry_is_taken_out_of_every_list() -> None:
     notes = Notes(("Ruth", "1945"), ("Ruth 1:16",), ("1945",), words=frozenset({"hope"}))
     assert without(notes, "1945") == replace(notes, names=("Ruth",), numbers=())
     assert without(notes, "Jonah") == notes
+
+
+@pytest.mark.parametrize("text", ["a\n" + " " * 20_000, "=" * 20_000, ' "' * 10_000, "1," * 10_000])
+def test_a_line_without_words_is_read_in_no_time(text: str) -> None:
+    began_s = time.thread_time()
+    draw(text, "en")
+    assert time.thread_time() - began_s < 1, "it took minutes in the square of the length"
+
+
+def test_a_list_is_not_taken_for_a_sermon() -> None:
+    lines = [f"word{chr(97 + n // 26)}{chr(97 + n % 26)} = palabra, {1000 + n}" for n in range(600)]
+    verses = [f"Psalm {chapter}:{verse}" for chapter in range(1, 151) for verse in range(1, 5)]
+    notes = draw("\n".join([*lines, *verses]).replace("palabra,", "palabra\n"), "en")
+    assert {len(notes.terms), len(notes.verses), len(notes.numbers)} == {MOST_ENTRIES}

@@ -40,6 +40,9 @@ def differences(
         ("Wait a second in this room.", "Espera un segundo en este cuarto."),
         ("A thousand times, thank you.", "Mil gracias."),
         ("First of all, thank you.", "En primer lugar, gracias."),
+        ("The 21st century.", "El siglo XXI."),
+        ("In the fourth century.", "En el siglo IV d. C."),
+        ("In the 19th and twentieth centuries.", "En los siglos XIX y XX."),
     ],
 )
 def test_the_same_number_in_two_languages_is_one(said: str, written: str) -> None:
@@ -55,6 +58,7 @@ def test_the_same_number_in_two_languages_is_one(said: str, written: str) -> Non
         ("Five loaves and two fish.", "Cinco panes y peces.", [2], []),
         ("Loaves and fish.", "Tres panes y peces.", [], [3]),
         ("Forty days.", "Catorce días.", [40], [14]),
+        ("In the twentieth century.", "En el siglo XIX.", [20], [19]),
     ],
 )
 def test_what_differs_is_found(
@@ -111,6 +115,7 @@ FRENCH = ("en", "fr")
         ("In the nineteenth century.", "Au XIXe siècle."),
         ("In the twenty-first century.", "Au 21e siècle."),
         ("In the first century.", "Au premier siècle."),
+        ("In the 19th and 20th centuries.", "Aux XIXe et XXe siècles."),
         ("We meet at half past three.", "Nous nous réunissons à trois heures et demie."),
         ("We meet at a quarter past three.", "Rendez-vous à trois heures et quart."),
         ("We meet at a quarter to four.", "Rendez-vous à quatre heures moins le quart."),

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.cli.streams import gone, wrapped
+from pipeline.cli.streams import gone, say, wrapped
 from tests.support.paths import ROOT
 
 
@@ -33,6 +33,14 @@ def test_words_are_wrapped_and_what_is_to_be_copied_stays_whole() -> None:
     assert "half-hour" in told
     assert wrapped("", 40) == ""
     assert wrapped("As it is.", 3) == "As it is."
+
+
+def test_what_a_terminal_would_obey_is_printed_as_text(capsys: pytest.CaptureFixture[str]) -> None:
+    say("\x1b]0;pwned\x07 \u202egnorw\u202c \x9b2J: unknown key.\nNiña\u00a0[server]")
+    told = capsys.readouterr().err
+    assert told == (
+        "\\x1b]0;pwned\\x07 \\x202egnorw\\x202c \\x9b2J: unknown key.\nNiña\u00a0[server]\n"
+    )
 
 
 def test_a_closed_stream_leaves_its_number_to_nobody(tmp_path: Path) -> None:

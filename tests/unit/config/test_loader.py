@@ -112,6 +112,9 @@ def test_a_variable_with_too_few_underscores_is_refused(
             "needs translate.partial.engine",
         ),
         ("audio = 3\n", "church.toml: audio", "this is a section"),
+        ("[server]\nport = true\n", "church.toml: server.port", "a number is expected, not True"),
+        ("[vad]\nthreshold = false\n", "church.toml: vad.threshold", "a number is expected"),
+        ("[publish]\nchurch = 'a.>'\n", "publish.church", "letters, digits, - and _, 64 at most"),
     ],
 )
 def test_a_bad_value_is_refused_with_what_was_expected(text: str, where: str, what: str) -> None:
@@ -163,6 +166,7 @@ def test_a_file_that_comes_later_is_read() -> None:
         ("".join(f"[a{n}.b.c.d]\nx = 1\n" for n in range(12_000)), "config-unknown-key"),
         (".".join("a" * 900) + " = 1\n", "config-unknown-key"),
         ("[" + ".".join("a" * 900) + "]\n", "config-unknown-key"),
+        (".".join("a" * 60_000) + " = 1\n", "config-too-large"),
     ],
 )
 def test_a_file_of_tables_without_end_is_refused_in_few_words(

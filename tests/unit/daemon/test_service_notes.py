@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from pipeline.church import notes_files
 from pipeline.church.mention import Reference
 from pipeline.church.notes import Notes, written
 from pipeline.church.notes_files import read_notes
@@ -88,6 +91,15 @@ def test_their_translations_go_before_the_glossary_for_this_service(tmp_path: Pa
     assert forms(setting) != [("alianza",)], "and no longer"
 
 
+def test_hundreds_of_translations_are_in_force_at_once(tmp_path: Path) -> None:
+    setting = CoordinatorFixture(tmp_path, start=False, church_words=True)
+    names = [f"word{chr(97 + n // 26)}{chr(97 + n % 26)}" for n in range(500)]
+    began_s = time.thread_time()
+    setting.notes.use(Notes(terms=tuple(f"{name} = palabra" for name in names)))
+    assert len(setting.context.dictionary.glossaries.held("es")) == 500
+    assert time.thread_time() - began_s < 2, "it took 12 s, with a compilation for each"
+
+
 def forms(setting: CoordinatorFixture) -> list[tuple[str, ...]]:
     glossary = setting.context.dictionary.glossaries.of("es")
     return [term.forms for term in glossary.find("The covenant holds.")]
@@ -129,6 +141,7 @@ def drop(setting: CoordinatorFixture, entry: str) -> None:
     asyncio.run(dropped())
 
 
+@pytest.mark.slow
 def test_a_file_in_parts_is_drawn_out_used_and_kept_with_the_session(tmp_path: Path) -> None:
     setting = CoordinatorFixture(tmp_path, church_words=True)
     assert "zwingen berger" not in heard(setting)
@@ -149,6 +162,7 @@ def test_a_file_in_parts_is_drawn_out_used_and_kept_with_the_session(tmp_path: P
     assert commands == ["add-notes", "add-notes"], "once a file, not once a part"
 
 
+@pytest.mark.slow
 def test_what_was_drawn_out_wrongly_is_taken_out(tmp_path: Path) -> None:
     setting = CoordinatorFixture(tmp_path, start=False, church_words=True)
     send(setting)
@@ -163,6 +177,7 @@ def test_what_was_drawn_out_wrongly_is_taken_out(tmp_path: Path) -> None:
         drop(setting, "Zwingenberger")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("content", "name", "code"),
     [
@@ -179,6 +194,18 @@ def test_a_file_that_is_none_changes_nothing(
     with pytest.raises(ProtocolError) as refused:
         send(setting, content, name)
     assert refused.value.code == code
+    assert setting.commands.console().notes.names == ("Zwingenberger",)
+
+
+@pytest.mark.slow
+def test_a_file_that_takes_too_long_is_refused_at_the_desk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    setting = CoordinatorFixture(tmp_path, start=False, church_words=True)
+    send(setting)
+    monkeypatch.setattr(notes_files, "LIMITS", replace(notes_files.LIMITS, seconds=0.01))
+    with pytest.raises(ProtocolError, match=r"sermon\.txt took more than 0\.01 s to read"):
+        send(setting)
     assert setting.commands.console().notes.names == ("Zwingenberger",)
 
 
@@ -199,6 +226,7 @@ def test_parts_that_do_not_fit_are_refused(
     assert refused.value.code == code
 
 
+@pytest.mark.slow
 def test_a_file_that_begins_anew_forgets_what_was_sent_of_another(tmp_path: Path) -> None:
     setting = CoordinatorFixture(tmp_path, start=False, church_words=True)
     half = base64.b64encode(SERMON[:40]).decode()

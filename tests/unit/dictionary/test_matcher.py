@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import unicodedata
+from typing import Literal
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -68,6 +71,18 @@ def test_only_whole_words_in_one_breath_match(text: str) -> None:
 )
 def test_blanks_hyphens_and_case_do_not_hide_a_phrase(text: str) -> None:
     assert said(text) == "Holy Ghost"
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+def test_accents_typed_as_signs_of_their_own_are_those_that_are_heard(
+    form: Literal["NFC", "NFD"],
+) -> None:
+    """As some editors on macOS save them."""
+    rule = '[[rule]]\nhear = "el gé nesis"\nwrite = "Génesis"\nnear = "capítulo"\n'
+    heard = "leemos el gé nesis capítulo uno"
+    file = unicodedata.normalize(form, rule)
+    for text in (heard, unicodedata.normalize("NFD", heard)):
+        assert len(corrected(lexicon(file), text).corrections) == 1
 
 
 def test_a_closing_apostrophe_does_not_part_the_words() -> None:

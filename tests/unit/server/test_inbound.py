@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
-from collections.abc import MutableMapping
+from collections.abc import Awaitable, MutableMapping
 from typing import Any
 from urllib.parse import quote
 
@@ -14,6 +14,7 @@ import structlog
 from websockets.asyncio.client import ClientConnection, connect
 
 from pipeline.protocol.codec import MAX_BYTES
+from pipeline.protocol.commands import CommandMessage
 from pipeline.server import inbound
 from pipeline.server.access import LIMIT
 from pipeline.server.volunteers import GUESSES
@@ -113,6 +114,33 @@ async def test_a_refused_command_is_told() -> None:
         await send(coordinator, type="command", name="edit", id=9, text="x")
         assert (await receive(coordinator))["code"] == "unknown-caption"
         await coordinator.close()
+
+
+@in_loop
+async def test_a_command_that_takes_its_time_holds_up_neither_its_operator_nor_the_end() -> None:
+    begun = asyncio.Event()
+    given_up = asyncio.Event()
+
+    async def wait() -> None:
+        begun.set()
+        try:
+            await asyncio.sleep(600)
+        finally:
+            given_up.set()
+
+    class Slow(Service):
+        def obey(self, command: CommandMessage) -> Awaitable[None] | None:
+            return wait() if command.name == "reload" else super().obey(command)
+
+    service = Slow()
+    await service.start()
+    coordinator = await operator(service)
+    await send(coordinator, type="command", name="reload")
+    await send(coordinator, type="command", name="resume")
+    assert (await receive(coordinator))["code"] == "not-paused"
+    assert begun.is_set()
+    await asyncio.wait_for(service.hub.close(), 10)
+    assert given_up.is_set()
 
 
 @in_loop

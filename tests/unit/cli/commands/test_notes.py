@@ -19,6 +19,7 @@ def church(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_what_is_drawn_out_is_shown_added_to_and_removed(
     church: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -46,6 +47,7 @@ def test_without_notes_there_is_nothing_to_show_or_remove(
         assert "[notes-missing]" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_notes_that_cannot_be_read_leave_the_others_as_they_were(
     church: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -72,6 +72,7 @@ def test_wrong_options_are_refused(tmp_path: Path, changes: dict[str, str], code
     assert not editions.own_directory().exists()
 
 
+@pytest.mark.slow
 def test_a_file_that_is_no_bible_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,0 +1,230 @@
+"""Run a function of this program in a process of its own, with limits of time, memory and answer.
+
+Whatever reads files that others have made (notes, Bibles, recordings) goes through here: a file
+can make its reader slow, greedy or crash, and must not do so to the captions.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import os
+import pickle
+import signal
+import sys
+from asyncio.subprocess import DEVNULL, PIPE, Process
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import asdict, dataclass, is_dataclass
+from pathlib import Path
+from typing import Any, Final, ParamSpec, TypeVar, get_type_hints
+
+import structlog
+from pydantic import TypeAdapter
+
+from pipeline.core import errors
+from pipeline.core.errors import StarkError
+from pipeline.core.sizes import human_size
+
+log = structlog.get_logger()
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+_ROOT = str(Path(__file__).parents[2])
+"""Where the package `pipeline` lies."""
+# systemd gives them to the daemon: a child must not speak in its name.
+_OWN_NOTICES = ("NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID")
+# numpy's threads, one for each core, take 40 MB of the address space each.
+_ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+_NICENESS = 10
+_DEATH_S = 5.0
+"""A killed process is gone by then, or hangs in the kernel."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a call may take."""
+
+    seconds: float
+    """By the clock, and of the processor's time."""
+    memory_bytes: int
+    answer_bytes: int = 64 << 20
+
+
+def own_python(module: str, *arguments: str) -> list[str]:
+    """Return the command that runs `main` of a module of this program; arguments from argv[2]."""
+    # -P and a path instead of -m: the child imports the same package as this process, never one
+    # that lies in the current folder.
+    boot = (
+        "import sys; sys.argv[1] in sys.path or sys.path.insert(0, sys.argv[1]); "
+        f"from {module} import main; main()"
+    )
+    return [sys.executable, "-P", "-c", boot, _ROOT, *arguments]
+
+
+def own_environment() -> dict[str, str]:
+    """Return this process's environment without what systemd says to the daemon alone."""
+    return {name: value for name, value in os.environ.items() if name not in _OWN_NOTICES}
+
+
+async def call(
+    limits: Limits,
+    failed: Callable[[str], StarkError],
+    function: Callable[P, T],
+    *arguments: P.args,
+    **options: P.kwargs,
+) -> T:
+    """Return what a function of a module returns in a fresh process. A cancelled call kills it.
+
+    The answer travels as JSON and is checked by the function's annotation; sets and dataclasses
+    are allowed. Raises the StarkError that the function raises, and for everything else
+    `failed(what)`, where `what` is the rest of a sentence that begins with the file's name.
+    """
+    request = pickle.dumps((limits, function, arguments, options))
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *own_python(__name__),
+            stdin=PIPE,
+            stdout=PIPE,
+            stderr=DEVNULL,
+            env=own_environment() | _ONE_THREAD,
+            process_group=0,  # Ctrl-C is for the parent
+        )
+    except OSError as error:
+        raise failed(f"cannot be read now: {error.strerror}") from None
+    try:
+        async with asyncio.timeout(limits.seconds):
+            answer = await _exchange(process, request, limits.answer_bytes)
+            status = await process.wait() if answer is not None else 0
+    except TimeoutError:
+        raise failed(_too_slow(limits)) from None
+    finally:
+        await _end(process)
+    if answer is None:
+        raise failed(f"has more than {human_size(limits.answer_bytes)} of content")
+    value: T = _value(answer, status, limits, failed, get_type_hints(function)["return"])
+    return value
+
+
+async def _exchange(process: Process, request: bytes, most_bytes: int) -> bytes | None:
+    """Return the answer to a request, None if it is longer than `most_bytes`."""
+    assert process.stdin is not None  # noqa: S101 - both were asked for
+    assert process.stdout is not None  # noqa: S101
+    with suppress(ConnectionError):  # it died before it had read all
+        process.stdin.write(request)
+        await process.stdin.drain()
+    process.stdin.close()
+    answer = bytearray()
+    while piece := await process.stdout.read(1 << 20):
+        answer += piece
+        if len(answer) > most_bytes:
+            return None
+    return bytes(answer)
+
+
+async def _end(process: Process) -> None:
+    """Kill a process that still runs, and whatever it has started."""
+    if process.returncode is not None:
+        return
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_DEATH_S):
+            await process.wait()
+
+
+def _value(
+    answer: bytes, status: int, limits: Limits, failed: Callable[[str], StarkError], kind: Any
+) -> Any:
+    if status:
+        raise failed(_death(status, limits))
+    try:
+        said = json.loads(answer)
+        if "value" in said:
+            return TypeAdapter(kind).validate_python(said["value"])
+        if "class" in said:
+            refusal: StarkError = getattr(errors, said["class"])(*said["error"])
+            raise refusal
+        log.warning("not read", error=said["unforeseen"])
+        raise failed(f"cannot be read ({said['unforeseen']})")
+    except (ValueError, RecursionError) as error:
+        raise failed(f"cannot be read ({type(error).__name__})") from None
+
+
+def _death(status: int, limits: Limits) -> str:
+    if status == _OUT_OF_MEMORY:
+        return f"takes more than {human_size(limits.memory_bytes)} of memory to read"
+    if -status in (signal.SIGXCPU, signal.SIGALRM):
+        return _too_slow(limits)
+    # Not signal.Signals: it has no names for real-time signals.
+    how = signal.strsignal(-status) if status < 0 else f"code {status}"
+    return f"cannot be read: its reader crashed ({how})"
+
+
+def _too_slow(limits: Limits) -> str:
+    return f"took more than {limits.seconds:g} s to read"
+
+
+# In the child
+
+_OUT_OF_MEMORY: Final = 12
+"""The exit code of a process that got no memory."""
+
+
+def main() -> None:
+    """Answer the request on standard input."""
+    # Whatever a library prints must not get into the answer.
+    answer = os.dup(1)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    limits, function, arguments, options = pickle.load(sys.stdin.buffer)  # noqa: S301 - the parent's
+    _restrict(limits)
+    try:
+        said = json.dumps(_said(function, arguments, options), default=_plain).encode()
+    except MemoryError:
+        os._exit(_OUT_OF_MEMORY)
+    with suppress(BrokenPipeError), os.fdopen(answer, "wb") as out:
+        out.write(said)
+    # Not through the libraries' own ends, which now and then crash.
+    os._exit(0)
+
+
+def _said(function: Callable[..., Any], arguments: Any, options: Any) -> dict[str, Any]:
+    try:
+        return {"value": function(*arguments, **options)}
+    except StarkError as error:
+        fields = (error.code, error.message, error.fix)
+        return {"class": type(error).__name__, "error": fields}
+    except MemoryError:
+        raise
+    except Exception as error:  # noqa: BLE001 - a strange file brings out every fault of a reader
+        return {"unforeseen": f"{type(error).__name__}: {error}"[:500]}
+
+
+def _plain(value: object) -> object:
+    """Return what JSON does not know as something that it knows."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return asdict(value)
+    if isinstance(value, set | frozenset):
+        return sorted(value)
+    raise TypeError(type(value).__name__)
+
+
+def _restrict(limits: Limits) -> None:
+    """Set the limits of this process. All that only POSIX has is here."""
+    import resource  # noqa: PLC0415 - not on Windows
+
+    seconds = math.ceil(limits.seconds)
+    for what, soft, hard in (
+        (resource.RLIMIT_AS, limits.memory_bytes, limits.memory_bytes),
+        (resource.RLIMIT_CPU, seconds, seconds + 1),  # at the hard limit the signal is SIGKILL
+        (resource.RLIMIT_CORE, 0, 0),
+    ):
+        with suppress(OSError, ValueError):  # lower already
+            resource.setrlimit(what, (soft, hard))
+    # Ends it also where the parent is gone.
+    signal.alarm(seconds + 1)
+    os.nice(_NICENESS)
+    with suppress(OSError):  # the first that a lack of memory costs
+        Path("/proc/self/oom_score_adj").write_text("1000")
