@@ -368,16 +368,17 @@ class Hall:
 # The steps: each takes the hall and a number, which chooses among what there is.
 
 
-def speak(hall: Hall, _: int) -> None:
+def speak(hall: Hall, number: int) -> None:
     if hall.context.facts.off_record or hall.context.facts.paused:
-        return hall.hear(2.0)
+        hall.hear(2.0)
+        return
+    fall_silent(hall, number)  # each utterance ends before the next begins
     start_s = hall.now_s
     hall.hear(2.0)
     said = Said(hall.app._group.take_id(), start_s, hall.now_s)
     hall.add(said)
     for report in hall.made(said, "partial", final=False):
         hall.deliver(said, report)
-    return None
 
 
 def _open(hall: Hall) -> Said | None:
@@ -410,7 +411,7 @@ def fall_silent(hall: Hall, number: int) -> None:
         hall.take(hall.utterance(said, "silence"))
         said.is_closed = True
         hall.on_way += [(said, report) for report in reports]
-        if number % 2:
+        while number % 2 and hall.on_way:
             translate(hall, 0)
 
 
