@@ -320,7 +320,7 @@ class Hall:
         self.hear(_LATE_S)
 
         def get(path: str) -> bytes:
-            return subtitles.answer(Request(f"/live/{path}", Headers())).body
+            return bytes(subtitles.answer(Request(f"/live/{path}", Headers())).body)
 
         for lang in ("en", *self.langs):
             paths = re.findall(r"^[^#].*", get(f"{lang}.m3u8").decode(), re.MULTILINE)
@@ -546,8 +546,8 @@ def crash(hall: Hall, _: int) -> None:
     hall.begin()
     for message in hall.context.board.snapshot().messages:
         # Nothing is left of what its speaker said after an operator had changed it.
-        if said := hall.said.get(message.id):
-            said.end_s = min(said.end_s, message.end_s)
+        if known := hall.said.get(message.id):
+            known.end_s = min(known.end_s, message.end_s)
 
 
 _SPEECH = (speak, go_on, fall_silent, translate, translate, resume, settle)
