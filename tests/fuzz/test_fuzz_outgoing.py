@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import SimpleNamespace
@@ -553,15 +553,26 @@ def crash(hall: Hall, _: int) -> None:
 _SPEECH = (speak, go_on, fall_silent, translate, translate, resume, settle)
 _DESK = (hide, show, edit, correct, retranslate, undo, say, put_notice)
 _ROOM = (leave_record, *map(command, ("on-record", "blank", "unblank")), wait, hang, crash)
-_STEPS = st.lists(
-    st.tuples(
-        st.one_of(
-            *(st.sampled_from(_SPEECH),) * 3, *(st.sampled_from(_DESK),) * 2, st.sampled_from(_ROOM)
-        ),
-        st.integers(0, 60),
+Step = tuple[Callable[[Hall, int], None], int]
+_NUMBER = st.integers(0, 60)
+_ANY = st.tuples(
+    st.one_of(
+        *(st.sampled_from(_SPEECH),) * 2, *(st.sampled_from(_DESK),) * 3, st.sampled_from(_ROOM)
     ),
-    min_size=6,
-    max_size=40,
+    _NUMBER,
+)
+_FEW = st.lists(_ANY, max_size=3)
+
+
+@st.composite
+def sentences(draw: st.DrawFn) -> list[Step]:
+    """Return the life of an utterance, with whatever else comes between."""
+    life = (speak, fall_silent, translate, translate, settle)
+    return [step for each in life for step in ((each, draw(_NUMBER)), *draw(_FEW))]
+
+
+_STEPS = st.lists(sentences(), min_size=2, max_size=6).map(
+    lambda each: list(chain.from_iterable(each))
 )
 _LANGS: st.SearchStrategy[tuple[str, ...]] = st.sampled_from([(), ("fr",), ("fr", "de")])
 
@@ -574,9 +585,7 @@ def halls(draw: st.DrawFn) -> tuple[tuple[str, ...], tuple[str, str]]:
     return langs, (draw(shown), draw(shown))
 
 
-def play(
-    kind: tuple[tuple[str, ...], tuple[str, str]], steps: list[tuple[Callable[..., None], int]]
-) -> None:
+def play(kind: tuple[tuple[str, ...], tuple[str, str]], steps: list[Step]) -> None:
     """Hold a service of these steps; raise AssertionError where something gets out."""
     with TemporaryDirectory() as directory, pytest.MonkeyPatch.context() as patch:
         hall = Hall(Path(directory) / "run-0", *kind)
@@ -601,6 +610,6 @@ def play(
 @given(kind=halls(), steps=_STEPS)
 @settings(FUZZ, max_examples=2 * settings().max_examples)
 def test_nothing_that_is_hidden_or_off_the_record_gets_out(
-    kind: tuple[tuple[str, ...], tuple[str, str]], steps: list[tuple[Callable[..., None], int]]
+    kind: tuple[tuple[str, ...], tuple[str, str]], steps: list[Step]
 ) -> None:
     play(kind, steps)
