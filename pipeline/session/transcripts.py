@@ -91,7 +91,13 @@ class Transcripts:
 
     def hold(self, caption_id: int) -> None:
         """Write nothing of this caption until `settle`: it may change."""
-        self._held.setdefault(caption_id, None)
+        if caption_id in self._held:
+            return
+        self._held[caption_id] = None
+        if caption_id <= self._newest_id:
+            # An operator's text of it may be there, which has been taken back since.
+            for subtitles in (each for files in self._files.values() for each in files):
+                subtitles.stale = True
 
     def settle(self, caption_id: int | None = None) -> None:
         """Write a caption that was held as it is now; without an id all."""

@@ -152,3 +152,24 @@ def test_a_held_caption_is_in_no_file(tmp_path: Path) -> None:
     transcripts.flush()
     assert (tmp_path / "transcript.es.txt").read_text() == "UNO\ndos\n"
     transcripts.close()
+
+
+def test_what_an_operator_took_back_leaves_the_files_when_its_caption_is_held(
+    tmp_path: Path,
+) -> None:
+    """An edit of a partial is written at once; undone, its final may still change."""
+    journal = [message(1, "won", "UNO", seq=1)]
+    write(tmp_path, journal)
+    transcripts = Transcripts(tmp_path, LANGS)
+    transcripts.add(journal[0])
+    transcripts.flush()
+    transcripts.hold(1)
+    final = message(1, "one", "uno", seq=2)
+    transcripts.add(final)
+    write(tmp_path, [*journal, final])
+    transcripts.flush()
+    assert (tmp_path / "transcript.es.txt").read_text() == ""
+    transcripts.settle(1)
+    transcripts.flush()
+    assert (tmp_path / "transcript.en.txt").read_text() == "one\n"
+    transcripts.close()
