@@ -14,7 +14,7 @@ import structlog
 
 from pipeline.core.errors import PublishError
 from pipeline.core.reports import Emit, Fault
-from pipeline.core.threads import Thread, described
+from pipeline.core.threads import Thread
 from pipeline.outputs.requests import HttpRequest, MakeRequest, Shown
 
 log = structlog.get_logger()
@@ -111,7 +111,8 @@ class Outlet:
 
     def _broke(self, error: BaseException) -> None:
         """Tell of an error that nobody expected; the next caption is tried."""
-        message = f"A caption could not be shown in {self.name}: {described(error)}."
+        # Not what the error says: an address may be in it, which is a secret with some.
+        message = f"A caption could not be shown in {self.name}: {type(error).__name__}."
         self._tell(PublishError("output-failed", message, "Captions in the hall go on."))
 
     def _run(self) -> None:

@@ -16,6 +16,7 @@ import psutil
 import pytest
 
 from pipeline.core.errors import EngineError, EngineGoneError, ModelCrashError, ModelError
+from pipeline.core.threads import watched
 from pipeline.engines.process import EngineProcess, TranslatorProcess
 from pipeline.engines.specification import EngineSpec
 from pipeline.models import integrity
@@ -148,6 +149,21 @@ def test_too_little_memory_to_load_is_named_and_not_held_against_the_model(
     assert f"0.{limit_mb // 10} GB were free" in caught.value.message
     assert "stt.model" in caught.value.message
     assert crashes.of(kept.process.spec.model) is None
+
+
+def test_a_keeper_that_cannot_go_on_ends_the_service_and_nobody_waits_for_it(
+    keep: Callable[..., Kept], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pipeline.core.threads._AGAIN_S", (0.0,))
+    kept = keep("stt")
+    kept.process._supervision = None  # type: ignore[assignment]
+    ended: list[str] = []
+    with watched(lambda name, _: ended.append(name)):
+        with pytest.raises(EngineError, match="was not looked after"):
+            kept.process.load()
+        kept.process.close()
+    assert ended == ["stt keeper"]
+    assert kept.codes == ["engine-unattended"] * 2
 
 
 def test_one_that_grows_too_large_is_replaced(

@@ -10,7 +10,7 @@ import pytest
 
 from pipeline.core.reports import Fault, Report
 from pipeline.outputs.outlet import Outlet
-from pipeline.outputs.requests import Shown, vmix, youtube
+from pipeline.outputs.requests import HttpRequest, Shown, vmix, youtube
 from tests.support.web_recorder import WebRecorder
 
 NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
@@ -72,6 +72,27 @@ def test_what_is_not_there_is_told_and_the_end_does_not_wait_for_it() -> None:
     until(lambda: reports)
     outlet.close()
     assert codes(reports) == ["output-unreachable"]
+
+
+def test_an_error_that_nobody_expected_is_told_and_the_next_caption_is_shown() -> None:
+    reports: list[Report] = []
+    with WebRecorder() as server:
+        make = youtube(f"{server.url}/c?cid=secret")
+
+        def broken(shown: Shown, number: int) -> HttpRequest:
+            if shown.text == "uno":
+                raise KeyError(server.url)
+            return make(shown, number)
+
+        outlet = Outlet("YouTube", broken, reports.append)
+        outlet.start()
+        outlet.show(Shown("uno", NOON))
+        until(lambda: reports)
+        assert codes(reports) == ["output-failed"]
+        assert server.url not in repr(reports)
+        outlet.show(Shown("dos", NOON))
+        until(lambda: server.sent)
+        outlet.close()
 
 
 def test_only_the_newest_wait() -> None:

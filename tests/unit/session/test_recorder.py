@@ -384,3 +384,16 @@ def test_the_thread_ends_with_the_session(tmp_path: Path) -> None:
 
 def operators(edited: CaptionMessage) -> CaptionMessage:
     return replace(edited, target=replace(edited.target, engine="operator"))
+
+
+def test_an_error_of_the_writing_thread_costs_one_record_and_is_told(tmp_path: Path) -> None:
+    faults: list[Fault] = []
+    made = recorder(tmp_path, faults)
+    made.caption(message(1, "one", "uno"), "xx")  # a language that this session does not have
+    wait_for(lambda: faults)
+    made.caption(message(2, "two", "dos"))
+    assert [fault.code for fault in faults] == ["session-incomplete"]
+    assert "KeyError" in faults[0].message
+    assert made.degraded_reason == "1 records could not be kept"
+    assert not made.close(20.0)
+    assert [line["id"] for line in lines(made.folder, "captions.jsonl")] == [2]
