@@ -237,9 +237,8 @@ class Verse:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Caption:
-    """What is shown. `final` means: will not change again, except by an operator's edit, if speech
-    returns to its utterance, or if it is still to be translated (engine "source"). Of an eager
-    utterance: so it will be if silence lasts."""
+    """What is shown. `final`: will not change but by an operator, if speech returns, or if it is to
+    be translated yet (engine "source"). Of an eager utterance: so it will be if silence lasts."""
 
     transcript: Transcript
     lang: str

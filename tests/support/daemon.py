@@ -28,14 +28,13 @@ from tests.support.fakes import (
     Speech,
     pcm_of,
 )
+from tests.support.patience import PATIENCE_S
 
 SCRIPT = [
     Speech(1.0 + 3 * n, 2.6 + 3 * n, f"sentence number {word} is spoken")
     for n, word in enumerate(["one", "two", "three", "four", "five", "six"])
 ]
 DURATION_S = 20.0
-PATIENCE_S = 90.0
-"""So long a machine that is at much else may take for what a test waits for."""
 MARIAN = FakeTranslator("marian")
 GEMMA = FakeTranslator("gemma")
 UPGRADE = (

@@ -26,6 +26,7 @@ from pipeline.server.hub import Hub
 from pipeline.session.past_services import PastServices
 from scripts.support.captions import caption
 from scripts.support.records import health_record
+from tests.support.patience import PATIENCE_S
 
 TOKEN = "Wf3kq1c2v8ñ"
 
@@ -120,7 +121,7 @@ async def serving(
 
 
 async def receive(display: ClientConnection) -> Any:
-    return orjson.loads(await asyncio.wait_for(display.recv(), 10))
+    return orjson.loads(await asyncio.wait_for(display.recv(), PATIENCE_S))
 
 
 async def send(display: ClientConnection, **message: object) -> None:
@@ -129,7 +130,7 @@ async def send(display: ClientConnection, **message: object) -> None:
 
 async def silent(display: ClientConnection) -> bool:
     """Tell that nothing is on its way: a pong overtakes no message."""
-    await asyncio.wait_for(await display.ping(), 10)
+    await asyncio.wait_for(await display.ping(), PATIENCE_S)
     try:
         message = await asyncio.wait_for(display.recv(), 0.01)
     except TimeoutError:
@@ -138,7 +139,7 @@ async def silent(display: ClientConnection) -> bool:
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_S):
         while not condition():
             await asyncio.sleep(0.01)
 
@@ -147,7 +148,7 @@ async def closed(display: ClientConnection) -> int | None:
     """Read to the end and return the close code."""
     with contextlib.suppress(ConnectionClosed):
         while True:
-            await asyncio.wait_for(display.recv(), 10)
+            await asyncio.wait_for(display.recv(), PATIENCE_S)
     return display.close_code
 
 

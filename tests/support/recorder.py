@@ -42,7 +42,7 @@ def judged_as(decision: Decision, score: float = 0.9) -> Quality:
     return replace(quality, decision=decision, score=score)
 
 
-def wait_for(reached: Any, timeout_s: float = 5.0) -> None:
+def wait_for(reached: Any, timeout_s: float = 60.0) -> None:
     until_s = time.monotonic() + timeout_s
     while not reached():
         assert time.monotonic() < until_s, "waited in vain"
