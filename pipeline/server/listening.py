@@ -30,7 +30,12 @@ class Doors:
     def enter(self, connection: _Accepted) -> bool:
         """Count a new connection, and let a silent one go for it; return False if it must go."""
         address = connection.peer[0]
-        while self._limiter.is_full(address) and self._silent:
+        if (
+            self._silent
+            and self._limiter.is_full(address)
+            # Else one address could push out all others, a connection at a time.
+            and not self._limiter.has_its_share(address)
+        ):
             self._silent[next(iter(self._silent))].drop()
         if not self._limiter.enter(address):
             return False
