@@ -66,6 +66,11 @@ async def test_who_asks_gets_an_answer_though_others_fill_the_port_and_say_nothi
                 answer = await asyncio.to_thread(asked_from, service.hub.port, address)
                 assert answer == b"HTTP/1.1 200"
             assert service.hub._limiter.total <= 10
+            async with service.connect() as here, service.connect() as too:
+                for each in (here, too):
+                    assert (await receive(each))["type"] == "hello"
+                answer = await asyncio.to_thread(asked_from, service.hub.port, PHONE)
+                assert answer == b"HTTP/1.1 200", "places above the limit are taken as well"
             service.say(1)
             assert (await receive(display))["type"] == "caption"
         await until(lambda: service.hub._limiter.total == 1)
