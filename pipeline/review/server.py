@@ -152,13 +152,14 @@ class ReviewServer:
             return respond(HTTPStatus.OK, known, "application/json")
         peer = connection.remote_address
         address = str(peer[0]) if peer else ""
-        if self._attempts.is_locked(address, time.monotonic()):
-            message = "Too many wrong tokens; wait a minute."
-            return refuse(HTTPStatus.TOO_MANY_REQUESTS, message, {"Retry-After": "60"})
         if _is_foreign(request, self._settings):
             return refuse(HTTPStatus.FORBIDDEN, "Ask this machine by its own name or address.")
-        token = unquote(given.removeprefix("Bearer ")).encode(errors="surrogateescape")
-        if not hmac.compare_digest(token, self._token):
+        token = unquote(given.removeprefix("Bearer "))
+        is_right = hmac.compare_digest(token.encode(errors="surrogateescape"), self._token)
+        if self._attempts.is_refused(token, address, time.monotonic(), is_right=is_right):
+            message = "Too many wrong tokens; wait a minute."
+            return refuse(HTTPStatus.TOO_MANY_REQUESTS, message, {"Retry-After": "60"})
+        if not is_right:
             self._attempts.failed(address, time.monotonic())
             await asyncio.sleep(_WRONG_TOKEN_S)  # others are served meanwhile
             return refuse(HTTPStatus.FORBIDDEN, "The token is wrong.")

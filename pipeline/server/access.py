@@ -25,6 +25,8 @@ LIMIT_IN_ALL = 64
 have logged in before."""
 LOCK_S = 60.0
 """Length of a lock-out, and how long a wrong token counts."""
+LONG = 10
+"""Characters of a token that is no guess; those that the program makes have 22."""
 _ADDRESSES = 1024  # remembered; an attack from more addresses pushes out the oldest
 _TRUSTED = 4096  # networks; only who has the token adds one, and none is ever pushed out
 
@@ -68,6 +70,15 @@ class LoginThrottle:
             del self._failures[address]
             return False
         return count >= LIMIT
+
+    def is_refused(self, token: str, address: str, now_s: float, *, is_right: bool) -> bool:
+        """Return whether a token is not to be taken, since the address is locked out.
+
+        Behind a proxy or a router everybody has the operator's address, and guesses there must not
+        keep the operator out: where it is trusted, a right token holds if it is too long to guess.
+        """
+        is_no_guess = is_right and len(token) >= LONG and address in self.trusted
+        return not is_no_guess and self.is_locked(address, now_s)
 
     def failed(self, address: str, now_s: float) -> None:
         """Count a wrong token."""

@@ -32,7 +32,6 @@ log = structlog.get_logger()
 
 _MAX_ERRORS = 20  # refused messages before a connection is closed
 _GOODBYE_S = 0.5  # until one that was closed is cut off
-_LONG = 10  # characters; all that the program makes have 22
 _WRONG_TOKEN_S = 1.0  # how long a wrong token's answer is held back
 
 
@@ -130,10 +129,8 @@ class Incoming:
         # A header's token may hold bytes that are no text (`past_routes`): wrong, and no error.
         is_master = hmac.compare_digest(token.encode(errors="surrogatepass"), self._token)
         is_right = is_master or bool(self._volunteers.name_of(token))
-        # Behind a proxy or a router everybody has the operator's address, and guesses there must
-        # not keep the operator out. A long token is no guess; a short one might be.
-        if not (is_right and len(token) >= _LONG and address in self.trusted):
-            self._refuse_locked(address)
+        if self._attempts.is_refused(token, address, time.monotonic(), is_right=is_right):
+            raise _locked()
         if not is_right:
             await self._fail(address)
             raise ProtocolError("not-authorized", "The token is wrong.")
@@ -161,7 +158,8 @@ class Incoming:
     async def _pair(self, client: Client, code: str, name: str) -> None:
         """Give a device a token of its own for a code. Raises ProtocolError."""
         self._refuse_foreign(_headers(client))
-        self._refuse_locked(client.address)
+        if self._attempts.is_locked(client.address, time.monotonic()):
+            raise _locked()
         if not self._codes.take(code, client.address, time.monotonic()):
             await self._fail(client.address)
             raise ProtocolError(
@@ -227,11 +225,6 @@ class Incoming:
             )
             raise ProtocolError("foreign-page", message)
 
-    def _refuse_locked(self, address: str) -> None:
-        """Raise ProtocolError where too many guesses came from."""
-        if self._attempts.is_locked(address, time.monotonic()):
-            raise ProtocolError("too-many-attempts", "Too many wrong tokens; wait a minute.")
-
     async def _fail(self, address: str) -> None:
         self._attempts.failed(address, time.monotonic())
         # Only whoever guesses waits: each connection is served by a task of its own.
@@ -263,6 +256,10 @@ class Incoming:
             await waiting
         except ProtocolError as problem:
             await self._refuse(client, problem)
+
+
+def _locked() -> ProtocolError:
+    return ProtocolError("too-many-attempts", "Too many wrong tokens; wait a minute.")
 
 
 def _headers(client: Client) -> Headers:

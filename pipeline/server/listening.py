@@ -30,7 +30,13 @@ class Doors:
     def enter(self, connection: _Accepted) -> bool:
         """Count a new connection, and let a silent one go for it; return False if it must go."""
         address = connection.peer[0]
-        while self._limiter.is_full(address) and self._silent:
+        # Not for an address that has its share: it could push out all others, one at a time.
+        # Several may have to go: trusted networks have come in above what strangers may have.
+        while (
+            self._silent
+            and self._limiter.is_full(address)
+            and not self._limiter.has_its_share(address)
+        ):
             self._silent[next(iter(self._silent))].drop()
         if not self._limiter.enter(address):
             return False

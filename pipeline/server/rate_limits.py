@@ -69,14 +69,18 @@ class ConnectionLimiter:
         """Whether one more connection of this address would be one too many in total."""
         return self.total >= self.most + (self.kept if address in self.trusted else 0)
 
+    def has_its_share(self, address: str) -> bool:
+        """Whether this address has all connections that one address may have."""
+        return self._inside[client_network(address)] >= self.per_address + ANSWERED
+
     def enter(self, address: str) -> bool:
         """Count a new connection; return False if it must be closed."""
-        is_full = self.is_full(address)
+        may_stay = not self.is_full(address) and not self.has_its_share(address)
         address = client_network(address)
         # Counted even if refused: `leave` comes for each connection that was let in by the system.
         self.total += 1
         self._inside[address] += 1
-        return not is_full and self._inside[address] <= self.per_address + ANSWERED
+        return may_stay
 
     def leave(self, address: str) -> None:
         """Count a closed connection, also one that `enter` refused."""

@@ -161,6 +161,19 @@ def test_a_tablet_is_let_in_by_six_digits_and_stays_in(hall: OperatorServer, vis
     tablet.context.close()
 
 
+def test_a_code_may_be_typed_in_arabic_digits(hall: OperatorServer, visit: Visit) -> None:
+    desk = opened(visit)
+    desk.get_by_role("button", name="Add a volunteer").click()
+    code = desk.locator("#invitation-code").inner_text()
+    tablet = desk.context.browser.new_context(**TABLET).new_page()  # type: ignore[union-attr]
+    tablet.goto(f"{hall.url}/operator")
+    tablet.get_by_label("Your name").fill("Maria")
+    tablet.get_by_label("Code").fill(code.translate(str.maketrans("0123456789", "٠١٢٣٤٥٦٧٨٩")))
+    tablet.keyboard.press("Enter")
+    expect(tablet.locator("#pause")).to_be_enabled()
+    tablet.context.close()
+
+
 def test_the_fields_are_those_that_password_managers_look_for(visit: Visit) -> None:
     page = visit("/operator", **TABLET)
     kinds = page.locator("#login input").evaluate_all("all => all.map((e) => e.autocomplete)")

@@ -20,7 +20,7 @@ from pipeline.core.errors import ConfigError, ProtocolError, ServerError, StarkE
 from pipeline.daemon import control_client
 from pipeline.daemon.control_client import ask
 from pipeline.protocol.commands import CommandMessage
-from pipeline.server import inbound
+from pipeline.server import hub, inbound
 from tests.support.certificates import make
 from tests.support.hub import TOKEN, Service, in_loop, serving
 
@@ -131,7 +131,8 @@ def test_a_certificate_that_is_not_there(tmp_path: Path) -> None:
 
 
 @in_loop
-async def test_a_full_hall_is_told() -> None:
+async def test_a_full_hall_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hub, "KEPT", 0)  # the places of this machine are taken as well
     async with serving(max_clients=1) as service, service.connect() as display:
         await display.recv()
         with pytest.raises(ServerError, match="no room"):

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.server import descriptors
+from pipeline.server import descriptors, rate_limits
 from tests.support.certificates import make
 from tests.support.hub import Service, fetch, in_loop, receive, serving, until
 
@@ -66,6 +66,11 @@ async def test_who_asks_gets_an_answer_though_others_fill_the_port_and_say_nothi
                 answer = await asyncio.to_thread(asked_from, service.hub.port, address)
                 assert answer == b"HTTP/1.1 200"
             assert service.hub._limiter.total <= 10
+            async with service.connect() as here, service.connect() as too:
+                for each in (here, too):
+                    assert (await receive(each))["type"] == "hello"
+                answer = await asyncio.to_thread(asked_from, service.hub.port, PHONE)
+                assert answer == b"HTTP/1.1 200", "places above the limit are taken as well"
             service.say(1)
             assert (await receive(display))["type"] == "caption"
         await until(lambda: service.hub._limiter.total == 1)
@@ -85,6 +90,19 @@ async def test_places_are_kept_for_this_machine_where_nobody_makes_room() -> Non
         for each in (*phones, *here):
             assert (await receive(each))["type"] == "hello"
             await each.close()
+
+
+@pytest.mark.usefixtures("small")
+@in_loop
+async def test_one_address_that_has_its_share_pushes_nobody_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(rate_limits, "ANSWERED", 0)
+    async with serving(max_clients=2, max_per_address=6) as service:
+        with crowd(service, 4) as others, crowd(service, 30, "127.0.0.3") as greedy:
+            await until(lambda: not is_open(greedy[29]))
+            assert [is_open(each) for each in others] == [True] * 4
+            assert [is_open(each) for each in greedy] == [True] * 6 + [False] * 24
 
 
 @pytest.mark.usefixtures("small")
