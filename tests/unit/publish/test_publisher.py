@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import orjson
@@ -13,6 +14,11 @@ from tests.support.hub import in_loop
 from tests.support.relays import church, delete_stream, needs_nats, reaches
 
 pytestmark = pytest.mark.slow
+
+
+def stores(server: NatsServer, text: str) -> Callable[[], bool]:
+    """Return whether the server's files have a text, as a condition to wait for."""
+    return lambda: text.encode() in server.stored()
 
 
 async def kept(url: str) -> dict[str, bytes]:
@@ -78,15 +84,14 @@ async def test_what_is_taken_back_is_on_the_servers_disk_no_more(tmp_path: Path)
                 for length in (3, 2, 1):  # partials, each of them published
                     half = f"vertraulich-{word}-{'x' * length}"
                     hall.say(key, half, final=False)
-                    await reaches(lambda: not hall.publisher.waiting)
-                    assert half.encode() in server.stored()
+                    await reaches(stores(server, half))
             hall.say(4, "bleibt-stehen")
             hall.say(3, "vertraulich-drei, ganz")
             hall.hide(1)
             hall.edit(2, "besser")
             hall.redact(2.5, 3.5)
             hall.say(5, "bleibt-auch")
-            await reaches(lambda: not hall.publisher.waiting)
+            await reaches(lambda: b"auch" in server.stored() and not hall.publisher.waiting)
             stored = server.stored()
     assert b"vertraulich" not in stored
     assert b"bleibt-stehen" in stored
@@ -103,8 +108,8 @@ async def test_a_notice_that_is_replaced_or_cleared_is_on_the_servers_disk_no_mo
                 hall.publisher.offer_notice({"de": text})
                 await reaches(lambda: not hall.publisher.waiting)
                 hall.publisher.offer_state("speech")
+            await reaches(lambda: b"Otto" in server.stored() and not hall.publisher.waiting)
             assert b"Anna" not in server.stored()
-            assert b"Otto" in server.stored()
             hall.publisher.offer_notice({})
             await reaches(lambda: not hall.publisher.waiting)
             stored = server.stored()
@@ -132,10 +137,9 @@ async def test_what_is_taken_back_while_the_server_is_away_is_overwritten_when_i
             server.stop()
             server.start()
             line.mend()
-            await reaches(lambda: not hall.publisher.waiting)
+            await reaches(lambda: b"bleibt" in server.stored() and not hall.publisher.waiting)
             stored, captions = server.stored(), await kept(server.url)
     assert b"vertraulich" not in stored
-    assert b"bleibt-stehen" in stored
     assert len(captions) == 4
 
 
