@@ -51,11 +51,12 @@ def test_a_service_that_is_started_twice_before_anybody_speaks_keeps_its_notes(
             assert program.wait_for("notes")["names"] == 1
             assert program.end() == 0
     with started("run", "--input", "quiet.wav", cwd=church) as program:
-        program.wait_for("ready")
+        program.wait_for("ready", 120)
         program.process.kill()
         program.end()
     with started("run", "--input", "quiet.wav", cwd=church) as program:
         assert program.wait_for("notes")["names"] == 1
+        program.wait_for("ready", 120)
         assert program.stop() == 0
     assert knows_the_notes(church)
 
