@@ -272,9 +272,14 @@ class CaptionBoard:
     def put_back(self, earlier: CaptionMessage) -> CaptionMessage:
         """Show a caption as it was before an operator changed it. Raises ProtocolError.
 
-        If the pipeline had made it, it comes back as the pipeline has made it since.
+        If the pipeline had made it, it comes back as the pipeline has made it since. What an
+        approval or a verse was for is not put in the place of a caption whose speaker has gone on.
         """
         old = self.message(earlier.id)
+        are_own = not (is_by_operator(old) or is_by_operator(earlier))
+        if are_own and old.end_s > earlier.end_s:
+            told = f"The speaker of caption {old.id} has gone on since."
+            raise ProtocolError("caption-changed", told)
         newest = self._newest(earlier)
         return self._put(replace(newest, seq=self.seq + 1, revision=old.revision + 1))
 

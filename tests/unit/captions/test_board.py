@@ -468,6 +468,18 @@ def test_nothing_that_went_off_the_record_is_shown_again(end_s: float) -> None:
     assert not screen._passed_over
 
 
+def test_an_undone_approval_takes_nothing_back_that_was_said_since() -> None:
+    screen = board()
+    said = screen.show(caption(1, "the prophet", "el profeta", final=True), marked=True)
+    assert said is not None
+    screen.approve(1)
+    screen.reopen(1)
+    longer = shown(screen, 1, "the prophet says", "el profeta dice", final=True, end_s=2.0)
+    with pytest.raises(ProtocolError, match="caption-changed"):
+        screen.put_back(said)
+    assert screen.message(1) == longer
+
+
 def test_a_forgotten_caption_cannot_be_put_back() -> None:
     screen = board(history=1)
     partial = shown(screen, 1, "a", "A")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -303,7 +304,7 @@ def test_there_is_nothing_to_approve_where_no_language_has_a_mark(doubtful: Doub
     ],
 )
 def test_what_an_operator_writes_meanwhile_is_what_is_shown(
-    doubtful: DoubtfulDesk, name: str, fields: dict[str, str], texts: tuple[str, str]
+    doubtful: DoubtfulDesk, name: str, fields: dict[str, Any], texts: tuple[str, str]
 ) -> None:
     doubtful.commands.obey(command(name, id=2, **fields))
     assert (doubtful.texts()[-1], doubtful.waiting) == (texts, [])
