@@ -8,6 +8,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from xml.etree import ElementTree as ET
 
 from pipeline.church.books import NAMES
@@ -240,6 +241,7 @@ def _place(book: str | None, chapter: str | None, verse: str | None) -> VerseId 
     return (number, int(numbers[0]), int(numbers[1])) if number else None
 
 
+@lru_cache(maxsize=1024)
 def _book(name: str) -> int:
     """Return the number of a book by number, code or name; 0 for what is none of the 66."""
     name = name.strip()

@@ -30,8 +30,8 @@ _MARKS = re.compile(r"^[ \t]*+(?:#{1,6}\s+|[-*+>]\s+|\d+\.\s+)|[*_`]{1,3}", re.M
 _FIX = "Save it again, as .docx or as plain text, and add that."
 
 
-LIMITS = Limits(seconds=30, memory_bytes=1 << 30, answer_bytes=16 << 20)
-"""A hundred pages of PDF take some 6 s."""
+LIMITS = Limits(seconds=60, memory_bytes=1 << 30, answer_bytes=16 << 20)
+"""A hundred pages of PDF take some 6 s, longer while the engines want the processor."""
 
 
 async def draw_out(content: bytes, name: str, lang: str) -> Notes:

@@ -101,9 +101,7 @@ def _add(arguments: argparse.Namespace) -> int:
     title, licence = (" ".join(text.split()) for text in (arguments.title, arguments.licence))
     if not (title and licence):
         raise UsageError("verses-no-licence", "--title and --licence must say something.")
-    verses: dict[editions.VerseId, str] = {}
-    for file in map(Path, arguments.files):
-        verses |= asyncio.run(edition_files.read(file))
+    verses = asyncio.run(edition_files.read([Path(file) for file in arguments.files]))
     edition = Edition(name, lang, title, licence, verses)
     file = editions.write(edition, editions.own_directory())
     print(f"{len(verses)} verses of {title} are in {file}.")
