@@ -86,11 +86,11 @@ def test_an_error_that_nobody_expected_is_told_and_the_next_caption_is_shown() -
 
         outlet = Outlet("YouTube", broken, reports.append)
         outlet.start()
-        outlet.show(Shown("uno", NOON))
+        outlet.show(1, Shown("uno", NOON))
         until(lambda: reports)
         assert codes(reports) == ["output-failed"]
         assert server.url not in repr(reports)
-        outlet.show(Shown("dos", NOON))
+        outlet.show(2, Shown("dos", NOON))
         until(lambda: server.sent)
         outlet.close()
 
