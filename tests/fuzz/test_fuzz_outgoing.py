@@ -215,11 +215,10 @@ class Hall:
 
     def deliver(self, said: Said, report: CaptionReport) -> None:
         """Have a worker report what it has made."""
-        is_new = isinstance(report, Caption | Transcript) and not said.is_settled
         of = report.transcript.utterance if isinstance(report, Caption) else None
         if isinstance(report, Transcript):
             of = report.utterance
-        if is_new and of and of.revision == said.revision and said.is_closed:
+        if of and of.revision == said.revision and said.is_closed:
             said.has_final = True
         self.take(report)
 
