@@ -118,9 +118,9 @@ class Outlet:
     def _run(self) -> None:
         tries = 0
         while (taken := self._first()) is not None:
-            key, waiting, request = taken
+            key, waiting = taken
             try:
-                _send(self.name, request)
+                _send(self.name, self._make(waiting.shown, waiting.number))
             except PublishError as problem:
                 self._tell(problem)
                 if problem.code == "output-refused":  # the next one may be taken
@@ -128,13 +128,16 @@ class Outlet:
                 else:
                     self._wait(_AGAIN_S[min(tries, len(_AGAIN_S) - 1)])
                     tries += 1
+            except Exception:
+                self._done(key, waiting)  # or it would be tried again for ever
+                raise
             else:
                 tries = 0
                 self._recovered()
                 self._done(key, waiting)
 
-    def _first(self) -> tuple[int, _Waiting, HttpRequest] | None:
-        """Wait for a caption and return it with its request; None at the end."""
+    def _first(self) -> tuple[int, _Waiting] | None:
+        """Wait for a caption and return it; None at the end."""
         with self._changed:
             while not self._is_closing:
                 self._drop_stale(time.monotonic())
@@ -142,7 +145,7 @@ class Outlet:
                     if not waiting.number:
                         self._number += 1
                         waiting.number = self._number
-                    return key, waiting, self._make(waiting.shown, waiting.number)
+                    return key, waiting
                 self._changed.wait()
             return None
 

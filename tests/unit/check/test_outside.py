@@ -33,9 +33,7 @@ def test_a_program_that_is_there_is_green_and_is_sent_nothing(tmp_path: Path) ->
     assert (result.verdict, result.code) == ("ok", "")
 
 
-@pytest.mark.parametrize(
-    "url", ["http://127.0.0.1:1/api?cid=secret", "https://127.0.0.1:1/x", "http://a..b/secret"]
-)
+@pytest.mark.parametrize("url", ["http://127.0.0.1:1/api?cid=secret", "https://127.0.0.1:1/x"])
 def test_a_program_that_is_not_there_is_named_and_its_secret_is_not(
     tmp_path: Path, url: str
 ) -> None:
