@@ -200,7 +200,9 @@ class CaptionBoard:
     def hide(self, caption_id: int) -> CaptionMessage | None:
         """Take a caption away. Raises ProtocolError."""
         old = self.message(caption_id)
-        if old.final and not (old.source.text or old.target.text):
+        is_empty = old.final and not (old.source.text or old.target.text)
+        # One that was filtered could come back, if its speaker goes on.
+        if is_empty and is_by_operator(old):
             return None
         # In an operator's name: what the pipeline says of it later must not bring it back.
         return self._put(self._withdrawn(old, "operator"))

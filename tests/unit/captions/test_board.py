@@ -517,3 +517,14 @@ def test_a_board_takes_each_version_of_another_one_once() -> None:
     assert edge.take(first) is None
     assert edge.snapshot() == hall.snapshot()
     assert edge.seq == hall.seq
+
+
+def test_what_is_hidden_when_it_was_just_filtered_stays_hidden_when_its_speaker_goes_on() -> None:
+    board = CaptionBoard("s", "en", "es", 10)
+    board.show(caption(1, "hm", "eh"))
+    board.retract(1)
+    assert board.hide(1)
+    assert board.hide(1) is None
+    assert board.reopen(1) is None
+    assert board.show(caption(1, "Anna", "Ana", final=True)) is None
+    assert board.snapshot().messages == ()
