@@ -504,7 +504,7 @@ def test_a_typed_caption_is_in_the_language_it_was_typed_in() -> None:
     assert shown_as_is.target.engine == "operator"
     assert not shown_as_is.corrected
     assert shown_as_is.end_s == 12.0
-    assert screen.ids_within(0.0, 10.0) == (2, 3)
+    assert screen.ids_since(10.0) == (2, 3)
     assert screen.last_id == 3
 
 
