@@ -187,13 +187,13 @@ class CaptionBoard:
         )
         return self._put(message)
 
-    def ids_within(self, from_s: float, to_s: float) -> tuple[int, ...]:
-        """Return captions of a stretch of the audio whose own times do not say so.
+    def ids_since(self, from_s: float) -> tuple[int, ...]:
+        """Return the captions of which anything was said or typed after a time of the audio.
 
-        They were typed since `to_s`, or an operator changed them while their speaker went on.
+        What was said of one after an operator had changed it counts as well.
         """
-        typed = [m.id for m in self._sorted() if m.start_s >= to_s]
-        return (*typed, *(key for key, m in self._passed_over.items() if m.end_s > from_s))
+        known = (*self._messages.values(), *self._passed_over.values())
+        return tuple(sorted({message.id for message in known if message.end_s > from_s}))
 
     def put_verse(self, caption_id: int, verse: Verse) -> CaptionMessage:
         """Show a printed verse with a caption, for its translation. Raises ProtocolError."""
@@ -215,7 +215,9 @@ class CaptionBoard:
     def hide(self, caption_id: int) -> CaptionMessage | None:
         """Take a caption away. Raises ProtocolError."""
         old = self.message(caption_id)
-        if old.final and not (old.source.text or old.target.text):
+        is_empty = old.final and not (old.source.text or old.target.text)
+        # One that was filtered could come back, if its speaker goes on.
+        if is_empty and is_by_operator(old):
             return None
         # In an operator's name: what the pipeline says of it later must not bring it back.
         return self._put(self._withdrawn(old, "operator"))

@@ -323,8 +323,9 @@ class OperatorCommands:
             return
         to_s = self._hearing.heard_s
         from_s = max(0.0, to_s - self._facts.off_record_s)
-        also = {key for board in self._boards for key in board.ids_within(from_s, to_s)}
-        redaction = Redaction(from_s, to_s, (*self._coordinator.open_ids, *also))
+        # By their ids: an earlier version in a file may have ended before.
+        recent = {key for board in self._boards for key in board.ids_since(from_s)}
+        redaction = Redaction(from_s, to_s, (*self._coordinator.open_ids, *recent))
         self._recorder.purge(redaction)  # first: what follows could be cut short
         self._facts.off_record = True
         self._announcer.announce()

@@ -607,7 +607,7 @@ def test_a_typed_caption_is_in_the_language_it_was_typed_in() -> None:
     assert shown_as_is.target.engine == "operator"
     assert not shown_as_is.corrected
     assert shown_as_is.end_s == 10.001  # nobody has spoken it
-    assert screen.ids_within(0.0, 10.0) == (2, 3)
+    assert screen.ids_since(10.0) == (2, 3)
     assert screen.last_id == 3
 
 
@@ -633,3 +633,14 @@ def test_finals_in_the_spoken_language_are_untranslated_until_somebody_changes_t
     assert [m.id for m in screen.untranslated()] == [1]
     screen.retranslate(1, TargetText("es", "uno", "marian"))
     assert screen.untranslated() == []
+
+
+def test_what_is_hidden_when_it_was_just_filtered_stays_hidden_when_its_speaker_goes_on() -> None:
+    board = CaptionBoard("s", "en", "es", 10)
+    board.show(caption(1, "hm", "eh"))
+    board.retract(1)
+    assert board.hide(1)
+    assert board.hide(1) is None
+    assert board.reopen(1) is None
+    assert board.show(caption(1, "Anna", "Ana", final=True)) is None
+    assert board.snapshot().messages == ()

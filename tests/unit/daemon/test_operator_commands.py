@@ -362,3 +362,16 @@ def test_what_an_operator_changed_early_goes_off_the_record_with_all_that_was_sa
     setting.commands.obey(command("off-record"))
     assert setting.board.snapshot().messages == ()
     assert setting.written("captions.jsonl") == []
+
+
+def test_no_earlier_version_of_what_goes_off_the_record_stays_in_the_journal(
+    setting: CoordinatorFixture,
+) -> None:
+    """Its first final ended before the stretch that goes; then its speaker went on."""
+    setting.coordinator.show(caption(1, "grace", "gracia", final=True, end_s=2.0))
+    setting.coordinator.publish(setting.board.reopen(1))
+    setting.coordinator.show(caption(1, "grace of Anna", "gracia de Ana", final=True, end_s=90.0))
+    setting.hearing.heard_s = 100.0
+    setting.commands.obey(command("off-record"))
+    assert setting.board.snapshot().messages == ()
+    assert setting.written("captions.jsonl") == []
