@@ -15,7 +15,7 @@ from pipeline.check.result import Check, Passed
 from pipeline.config.schema import Settings
 from pipeline.core.errors import AudioError
 from pipeline.core.types import BLOCK_SAMPLES, SAMPLE_RATE
-from pipeline.engines import factory
+from pipeline.engines.process import factory
 
 NOTHING_DBFS = -90.0
 """No analog input is below this: it is muted, or the channel carries nothing."""

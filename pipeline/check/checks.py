@@ -23,7 +23,7 @@ from pipeline.check.engines import EngineChecks
 from pipeline.check.fonts import font_checks
 from pipeline.check.outside import outside_checks
 from pipeline.check.result import Check, Passed
-from pipeline.church import editions, index_store
+from pipeline.church.scripture import editions, index_store
 from pipeline.config.loader import Loaded
 from pipeline.config.schema import Server as ServerSettings
 from pipeline.config.schema import Settings

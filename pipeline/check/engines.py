@@ -17,12 +17,16 @@ from pipeline.core.languages import language
 from pipeline.core.resources import bundled
 from pipeline.core.sizes import human_size
 from pipeline.dictionary.store import Dictionary
-from pipeline.engines import factory
-from pipeline.engines.model_specs import server_specs
-from pipeline.engines.openai import OpenAi
-from pipeline.engines.openai_speech import OpenAiSpeech
-from pipeline.engines.process import EngineProcess, RecognizerProcess, TranslatorProcess
+from pipeline.engines.process import factory
+from pipeline.engines.process.engine_process import (
+    EngineProcess,
+    RecognizerProcess,
+    TranslatorProcess,
+)
+from pipeline.engines.process.model_specs import server_specs
 from pipeline.engines.protocols import Translator
+from pipeline.engines.remote.openai import OpenAi
+from pipeline.engines.remote.openai_speech import OpenAiSpeech
 from pipeline.engines.specification import FINAL, QUICK
 from pipeline.evaluation.golden_sentence import Golden, read_golden
 from pipeline.models.identity import advice, fingerprint

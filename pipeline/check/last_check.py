@@ -18,7 +18,7 @@ from pipeline.config.loader import leaves
 from pipeline.config.schema import Settings
 from pipeline.core.files import WholeFile
 from pipeline.core.timestamps import utc_now
-from pipeline.protocol.check_messages import CheckResult, LastCheck
+from pipeline.protocol.messages import CheckResult, LastCheck
 
 FILE = "check.json"
 _LOOKED_AT = {"audio", "stt", "translate", "dictionary", "models"}

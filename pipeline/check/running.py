@@ -21,9 +21,9 @@ from pipeline.config.schema import Settings
 from pipeline.core.errors import EngineCancelledError, EngineError, ModelError
 from pipeline.core.resources import bundled
 from pipeline.core.sizes import human_size
-from pipeline.engines.process import EngineProcess
+from pipeline.engines.process.engine_process import EngineProcess
+from pipeline.engines.process.sharing import process_of
 from pipeline.engines.protocols import Recognizer, Translator
-from pipeline.engines.sharing import process_of
 from pipeline.evaluation.golden_sentence import Golden, read_golden
 from pipeline.models.identity import advice, fingerprint
 from pipeline.models.registry import Role

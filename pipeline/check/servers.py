@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 
 from pipeline.check.result import Passed
-from pipeline.engines.openai import OpenAi
-from pipeline.engines.openai_speech import OpenAiSpeech
-from pipeline.engines.remote import RemoteEngine
+from pipeline.engines.remote.engine import RemoteEngine
+from pipeline.engines.remote.openai import OpenAi
+from pipeline.engines.remote.openai_speech import OpenAiSpeech
 from pipeline.engines.specification import EngineSpec
 
 _SERVER_S = 5.0

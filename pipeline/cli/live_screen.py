@@ -26,7 +26,7 @@ from pipeline.core import logs
 from pipeline.core.reports import Fault, Level
 from pipeline.core.threads import Thread
 from pipeline.core.types import Mode, State
-from pipeline.daemon.sinks import Screen
+from pipeline.daemon.context.sinks import Screen
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.records.summary import SHORT_STAGES
 from pipeline.records.utterance import UtteranceRecord

@@ -10,7 +10,7 @@ from rich.console import Console, RenderableType
 
 from pipeline.cli.live_screen import RichScreen, level_bar
 from pipeline.core.types import State
-from pipeline.daemon.sinks import Screen
+from pipeline.daemon.context.sinks import Screen
 from pipeline.protocol.caption import CaptionMessage
 
 __all__ = ["LineScreen", "RichScreen", "Screen", "level_bar", "make_screen"]

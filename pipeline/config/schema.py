@@ -16,15 +16,15 @@ from pydantic_settings import (
     SettingsConfigDict,
 )
 
-from pipeline.config.keeping import Session
-from pipeline.config.on_server import OnServer
 from pipeline.config.publishing import Outputs, Publish
 from pipeline.config.section import (
     LIVE,
     NEXT_UTTERANCE,
     Lang,
+    OnServer,
     SecretText,
     Section,
+    Session,
     Share,
     Text,
     Threads,

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 from urllib.parse import SplitResult, urlsplit
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, field_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError
 
 
@@ -107,3 +116,62 @@ def keys(section: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, list
             yield from keys(inner, f"{prefix}{name}.")
         else:
             yield f"{prefix}{name}", field.metadata
+
+
+_TIME_OF_DAY = re.compile(r"([01]\d|2[0-3]):[0-5]\d")
+
+
+class Session(Section):
+    """[session]"""
+
+    directory: Annotated[str, Field(min_length=1)] = "sessions"
+    drain_s: Annotated[float, Field(ge=0, le=600), LIVE] = 10.0
+    # Short: a machine that is off after the first service must not show it to those of the second.
+    resume_s: Annotated[float, Field(ge=0, le=86_400)] = 1800.0
+    # 0, for ever: nobody's sermon is deleted unasked.
+    keep_days: Annotated[int, Field(ge=0, le=36_500), LIVE] = 0
+    keep_mb: Annotated[int, Field(ge=0, le=10_000_000), LIVE] = 0
+    keep_audio: Annotated[Literal["none", "doubtful", "all"], LIVE] = "none"
+    new_at: Annotated[Text, LIVE] = "04:00"
+
+    @field_validator("new_at")
+    @classmethod
+    def _time_of_day(cls, new_at: str) -> str:
+        if new_at and not _TIME_OF_DAY.fullmatch(new_at):
+            msg = f'{new_at!r} is no time such as "04:00", nor "" for never'
+            raise ValueError(msg)
+        return new_at
+
+
+def _server_address(url: str) -> str:
+    if not url:
+        return ""
+    if not url.isascii() or not is_bare(split_address(url, "http", "https")):
+        msg = "is not a server's address such as http://gpu.example.org:8080/v1"
+        raise ValueError(msg)
+    return url.rstrip("/")
+
+
+ServerUrl = Annotated[Text, AfterValidator(_server_address)]
+"""A server's address, without a slash at its end; "" for none."""
+
+
+class OnServer(Section):
+    """The keys of a table whose engine may be on a server."""
+
+    engine: str
+    url: ServerUrl = ""
+    key_file: Text = ""
+    ca_file: Text = ""
+
+    @property
+    def lacks_server(self) -> bool:
+        """Whether a server is to be asked, and none is named."""
+        return self.engine == "openai" and not self.url
+
+    @model_validator(mode="after")
+    def _has_server(self) -> Self:
+        if self.lacks_server:
+            msg = 'engine = "openai" needs the server\'s url, such as "http://192.168.1.5:8080/v1"'
+            raise ValueError(msg)
+        return self

@@ -7,8 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from pipeline.config.on_server import OnServer, ServerUrl
-from pipeline.config.section import Lang, Section, Text, Threads
+from pipeline.config.section import Lang, OnServer, Section, ServerUrl, Text, Threads
 
 
 class TargetPartial(Section):

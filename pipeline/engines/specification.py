@@ -86,21 +86,21 @@ class EngineSpec:
         """Return the engine, which is a recognizer, not yet loaded."""
         # A process for one engine imports that one only.
         if self.kind == "whisper":
-            from pipeline.engines.whisper import Whisper  # noqa: PLC0415
+            from pipeline.engines.ctranslate2.whisper import Whisper  # noqa: PLC0415
 
             arguments = dict(self.arguments)
             server = arguments.pop("server", None)
             local = Whisper(self.model, section=self.section, **arguments)
             return _behind(server, local) if server else local
-        from pipeline.engines.streaming import IncrementalRecognizer  # noqa: PLC0415
+        from pipeline.engines.streaming.incremental import IncrementalRecognizer  # noqa: PLC0415
 
         if self.kind == "moonshine":
-            from pipeline.engines.moonshine import Moonshine  # noqa: PLC0415
+            from pipeline.engines.streaming.moonshine import Moonshine  # noqa: PLC0415
 
             return IncrementalRecognizer(
                 Moonshine(self.model, section=self.section, **self.arguments)
             )
-        from pipeline.engines.sherpa import Sherpa  # noqa: PLC0415
+        from pipeline.engines.streaming.sherpa import Sherpa  # noqa: PLC0415
 
         return IncrementalRecognizer(Sherpa(self.model, section=self.section, **self.arguments))
 
@@ -109,20 +109,20 @@ class EngineSpec:
         if self.kind == "openai":
             return self._make_remote()
         if self.kind == "marian":
-            from pipeline.engines.marian import Marian  # noqa: PLC0415
+            from pipeline.engines.ctranslate2.marian import Marian  # noqa: PLC0415
 
             return Marian(self.model, section=self.section, **self.arguments)
         if self.kind == "exllamav2":
             from pipeline.engines.exllama import ExLlama  # noqa: PLC0415
 
             return ExLlama(self.model, section=self.section, **self.arguments)
-        from pipeline.engines.gemma import Gemma  # noqa: PLC0415
+        from pipeline.engines.llama_cpp.gemma import Gemma  # noqa: PLC0415
 
         return Gemma(self.model, section=self.section, **self.arguments)
 
     def _make_remote(self) -> Translator:
-        from pipeline.engines.openai import OpenAi  # noqa: PLC0415
-        from pipeline.engines.stand_in import StandIn  # noqa: PLC0415
+        from pipeline.engines.remote.openai import OpenAi  # noqa: PLC0415
+        from pipeline.engines.remote.stand_in import StandIn  # noqa: PLC0415
 
         arguments = dict(self.arguments)
         local = arguments.pop("local", None)
@@ -147,8 +147,8 @@ class EngineSpec:
 
 def _behind(server: Mapping[str, Any], local: Recognizer) -> Recognizer:
     """Return a recognizer on a server, with the local one behind it."""
-    from pipeline.engines.openai_speech import OpenAiSpeech  # noqa: PLC0415
-    from pipeline.engines.stand_in import RecognizerStandIn  # noqa: PLC0415
+    from pipeline.engines.remote.openai_speech import OpenAiSpeech  # noqa: PLC0415
+    from pipeline.engines.remote.stand_in import RecognizerStandIn  # noqa: PLC0415
 
     return RecognizerStandIn(OpenAiSpeech(**server), local)
 

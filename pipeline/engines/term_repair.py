@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from pipeline.church.term_slots import Filled, Place, fillings, names, slots, taken
+from pipeline.church.fidelity.term_slots import Filled, Place, fillings, names, slots, taken
 from pipeline.core.terms import TermRepair, WantedTerm
 from pipeline.dictionary.glossary import shown
 

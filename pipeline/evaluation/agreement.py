@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pipeline.engines.embedder import Embedder
+from pipeline.engines.llama_cpp.embedder import Embedder
 from pipeline.records.quality import AgreementBy
 
 

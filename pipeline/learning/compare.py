@@ -23,7 +23,7 @@ from pipeline.core.files import GrowingFile
 from pipeline.core.percentiles import Spread, spread
 from pipeline.core.timestamps import utc_now
 from pipeline.dictionary.store import Dictionary
-from pipeline.engines.factory import final_translator, partial_translator, recognizer
+from pipeline.engines.process.factory import final_translator, partial_translator, recognizer
 from pipeline.engines.protocols import Recognizer, Translator
 from pipeline.evaluation.paired_bootstrap import (
     LIMITS,
@@ -33,10 +33,10 @@ from pipeline.evaluation.paired_bootstrap import (
     compare_errors,
     judged_on,
 )
-from pipeline.learning.folder import DataFolder
+from pipeline.learning.data.folder import DataFolder
+from pipeline.learning.data.terms import terms_in
 from pipeline.learning.manifest import sha256
 from pipeline.learning.measuring import SentenceSet, Spoken, read_sound
-from pipeline.learning.terms import terms_in
 from pipeline.models.registry import KEYS, Role
 from pipeline.models.resolve import resolve
 from pipeline.protocol.codec import parse_json

@@ -21,8 +21,8 @@ from pydantic import TypeAdapter
 from pipeline.config.schema import Learn, Settings
 from pipeline.core.errors import LearningError, ProtocolError
 from pipeline.core.timestamps import utc_now
+from pipeline.learning.data.folder import DataFolder
 from pipeline.learning.focus import Focus, find_focus
-from pipeline.learning.folder import DataFolder
 from pipeline.protocol.codec import parse_json
 from pipeline.session.reader import JOURNAL, sessions
 from pipeline.session.resume import in_use

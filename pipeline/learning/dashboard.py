@@ -17,8 +17,8 @@ from pipeline.core.errors import SessionError
 from pipeline.core.percentiles import spread
 from pipeline.learning.compare import ModelComparison, read_comparisons
 from pipeline.learning.cycle import read_focus
+from pipeline.learning.data.folder import DataFolder
 from pipeline.learning.deploy import Deployment, read_deployments
-from pipeline.learning.folder import DataFolder
 from pipeline.records.events import BrokenEvent, FaultEvent
 from pipeline.review.rendering import render_page
 from pipeline.review.store import Reviewed, read_decisions

@@ -25,7 +25,7 @@ from pipeline.core.files import GrowingFile
 from pipeline.core.sizes import human_size
 from pipeline.core.timestamps import utc_now
 from pipeline.learning.compare import ModelComparison, read_comparisons, weights_of
-from pipeline.learning.folder import DataFolder
+from pipeline.learning.data.folder import DataFolder
 from pipeline.learning.manifest import sha256
 from pipeline.models.registry import KEYS, Role
 from pipeline.models.store import Manifest, Store, StoredFile, directory_of, nobody

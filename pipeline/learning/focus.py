@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from pipeline.learning.pairs import LearningPair
-from pipeline.learning.terms import terms_in
+from pipeline.learning.data.pairs import LearningPair
+from pipeline.learning.data.terms import terms_in
 
 LEAST_SHARE, MOST_SHARE = 0.05, 0.15
 """Of the captions that a score alone vouches for: so many are put before a person."""

@@ -1,4 +1,4 @@
-"""The judge of finals fitted to what people decided in reviews (`pipeline.church.doubt`).
+"""The judge of finals fitted to what people decided in reviews (`pipeline.church.fidelity.doubt`).
 
 A final that a person approved is right, one that was corrected or rejected is wrong. A third of
 the decisions is held out: the new judge is used only if it does better there than the one in use.
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pipeline.church.doubt import DoubtModel, Evidence, auc, dumped, fit, of_texts
+from pipeline.church.fidelity.doubt import DoubtModel, Evidence, auc, dumped, fit, of_texts
 from pipeline.core.errors import LearningError
 from pipeline.core.files import WholeFile
 from pipeline.records.utterance import UtteranceRecord

@@ -19,7 +19,7 @@ from pydantic import TypeAdapter
 
 from pipeline.core.errors import LearningError, ProtocolError
 from pipeline.core.files import write_whole
-from pipeline.learning.harvest import scored
+from pipeline.learning.data.harvest import scored
 from pipeline.protocol.codec import parse_json
 from pipeline.records.quality import LIVE, AgreementBy, Limit, Measuring
 from pipeline.review.store import read_decisions

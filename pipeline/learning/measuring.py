@@ -17,11 +17,11 @@ from pipeline.core.types import Pcm
 from pipeline.evaluation.sentences import FILES, Sentence
 from pipeline.evaluation.sentences import read as read_gate
 from pipeline.evaluation.voices import read_voices
-from pipeline.learning.audio_folder import FOLDER, METADATA
-from pipeline.learning.corpora import read_general
-from pipeline.learning.folder import DataFolder
-from pipeline.learning.mixing import is_held_out
-from pipeline.learning.pairs import LearningPair
+from pipeline.learning.data.audio_folder import FOLDER, METADATA
+from pipeline.learning.data.corpora import read_general
+from pipeline.learning.data.folder import DataFolder
+from pipeline.learning.data.pairs import LearningPair
+from pipeline.learning.mix.mix_files import is_held_out
 
 OWN_SOUND = "own sound"
 VOICES = ("demo", "voices")

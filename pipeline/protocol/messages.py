@@ -12,14 +12,101 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import Field
 
 from pipeline.core.types import CommandName, Kind, Mode, SongControl, State
-from pipeline.protocol.caption import CaptionMessage
-from pipeline.protocol.check_messages import CheckMessage, LastCheck
-from pipeline.protocol.desk import DoubtfulMessage, NotesMessage
-from pipeline.protocol.pairing import InvitationMessage, PairedMessage, VolunteersMessage
+from pipeline.protocol.caption import CaptionMessage, SourceText, TargetText
 from pipeline.records.comparison import CompareRecord
 from pipeline.records.events import ModelUsed
 from pipeline.records.health import HealthRecord
 from pipeline.records.utterance import UtteranceRecord
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DoubtfulMessage:
+    """A doubtful final that is kept off the screens for a moment; to operators."""
+
+    type: Literal["doubtful"] = "doubtful"
+    id: int
+    source: SourceText
+    target: TargetText
+    left_s: float
+    """Seconds until it is shown, with a mark; 0: it is kept back no longer."""
+    revision: int = 0
+    """The caption's, once it is shown: commands about it carry this one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotesMessage:
+    """What is known beforehand from the notes of the sermon; to operators, who correct it."""
+
+    type: Literal["notes"] = "notes"
+    names: tuple[str, ...] = ()
+    verses: tuple[str, ...] = ()
+    numbers: tuple[str, ...] = ()
+    terms: tuple[str, ...] = ()
+    """How words are translated: "covenant = pacto"."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairedMessage:
+    """The code was right: this is the token of the device."""
+
+    type: Literal["paired"] = "paired"
+    name: str
+    token: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InvitationMessage:
+    """A code that lets one more device in; to the operator who asked for it."""
+
+    type: Literal["invitation"] = "invitation"
+    code: str
+    """Six digits."""
+    for_s: float
+    """Seconds that it holds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VolunteersMessage:
+    """Whose devices are paired; to operators."""
+
+    type: Literal["volunteers"] = "volunteers"
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckResult:
+    """The result of one test of `stark-translate check`."""
+
+    test: str
+    verdict: Literal["ok", "look", "failed"]
+    line: str
+    fix: str
+    """How to mend it; empty for `ok`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LastCheck:
+    """The results of the last run of `stark-translate check`."""
+
+    utc: str
+    ok: bool
+    results: tuple[CheckResult, ...]
+    differs: tuple[str, ...] = ()
+    """Settings that it was made with and that have another value now: it holds no more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckMessage:
+    """How far a check is that was started at the desk; to operators."""
+
+    type: Literal["check"] = "check"
+    doing: str = ""
+    """What is being tested, in words; empty: it is over."""
+    problem: str = ""
+    """Why it came to no end; empty: it did."""
+    check: LastCheck | None = None
+    """What was checked last, once it is over."""
+
 
 # Pages from an older cache compare it in `hello`; a field that is added does not change it.
 PROTOCOL = 1

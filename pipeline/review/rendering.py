@@ -8,8 +8,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from pipeline.review.markup import printable
-from pipeline.review.svg import clock
+from pipeline.review.svg import clock, printable
 from pipeline.review.wording import filter_reason
 
 

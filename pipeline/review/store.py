@@ -8,7 +8,7 @@ between.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -23,7 +23,6 @@ from pipeline.core.timestamps import utc_now
 from pipeline.core.types import Word
 from pipeline.protocol.caption import Count
 from pipeline.protocol.codec import parse_json
-from pipeline.review.priority import priority
 from pipeline.review.wording import doubt
 from pipeline.session.folders import unwritable
 from pipeline.session.reader import JOURNAL, Session, read_session_lines
@@ -35,6 +34,29 @@ from pipeline.session.training_pairs import (
     ReviewItem,
     parse_review_item,
 )
+from pipeline.text.words import words
+
+_LEAST = 0.05
+"""No factor is nothing: a caption with a church term is worth a look although all seems well."""
+_MOST_TERMS = 3
+
+
+def priority(pair: Pair, heard: Sequence[Word], terms: Iterable[str]) -> float:
+    """Return how much a look at a caption promises, more than 0.
+
+    `heard` are the words as recognized, with how sure the recognizer was; `terms` the church's. A
+    measure that is missing is taken from the score.
+    """
+    unsure = 1 - (pair.score if pair.score is not None else 0.0)
+    apart = unsure if pair.marian_agreement is None else 1 - pair.marian_agreement
+    misheard = unsure if pair.stt_confidence is None else 1 - pair.stt_confidence
+    if heard and pair.stt_confidence is not None:
+        misheard = max(misheard, 1 - min(word.probability for word in heard))
+    # With a space at either end, so that terms are found as whole words.
+    said = f" {' '.join(words(pair.source))} "
+    count = sum(f" {' '.join(words(term))} " in said for term in set(terms))
+    return max(_LEAST, apart) * (1 + min(count, _MOST_TERMS)) * max(_LEAST, misheard)
+
 
 REVIEWED = "reviewed.jsonl"
 WORST = 20

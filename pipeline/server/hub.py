@@ -7,6 +7,7 @@ Joining (snapshot, then registration) contains no await, so that no caption is m
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import time
 from collections import Counter
@@ -41,9 +42,8 @@ from pipeline.protocol.messages import (
 from pipeline.protocol.past_services import Archive
 from pipeline.records.health import HealthRecord
 from pipeline.server.addresses import page_address
-from pipeline.server.boards import Boards
+from pipeline.server.boards import Boards, Subscription
 from pipeline.server.clients import Client, Clients
-from pipeline.server.descriptors import take_limits
 from pipeline.server.display_latency import DisplayLatency
 from pipeline.server.event_stream import EventStream, EventWriter
 from pipeline.server.inbound import Incoming, OnCommand
@@ -53,10 +53,31 @@ from pipeline.server.pages import refuse, shipped_pages
 from pipeline.server.past_routes import PastRoutes
 from pipeline.server.rate_limits import REFUSED, ConnectionLimiter
 from pipeline.server.routes import DOWN, Endpoints
-from pipeline.server.subscription import Subscription
-from pipeline.server.timers import Timers
-from pipeline.server.transport import Transport, address_of
+from pipeline.server.transport import Transport, address_of, take_limits
 from pipeline.server.volunteers import Volunteers
+
+
+class Timers:
+    """Calls functions at their periods, on the event loop, until `stop`."""
+
+    def __init__(self) -> None:
+        self._next: dict[Callable[[], None], asyncio.TimerHandle] = {}
+
+    def every(self, period_s: float, act: Callable[[], None]) -> None:
+        """Call a function from now on. What it raises, the log tells."""
+
+        def again() -> None:
+            # First, so that an error of `act` does not end the series.
+            self.every(period_s, act)
+            act()
+
+        self._next[act] = asyncio.get_running_loop().call_later(period_s, again)
+
+    def stop(self) -> None:
+        """Call nothing any more."""
+        for timer in self._next.values():
+            timer.cancel()
+
 
 log = structlog.get_logger()
 

@@ -21,8 +21,12 @@ from pipeline.protocol.commands import (
     PairMessage,
     RevokeMessage,
 )
-from pipeline.protocol.messages import AuthorizedMessage
-from pipeline.protocol.pairing import InvitationMessage, PairedMessage, VolunteersMessage
+from pipeline.protocol.messages import (
+    AuthorizedMessage,
+    InvitationMessage,
+    PairedMessage,
+    VolunteersMessage,
+)
 from pipeline.server.access import LoginThrottle, TrustedNetworks, is_cross_origin
 from pipeline.server.clients import Client, Clients
 from pipeline.server.display_latency import DisplayLatency

@@ -10,15 +10,16 @@ from dataclasses import fields, replace
 from pipeline.captions.redaction import Redaction, RedactionFilter
 from pipeline.config.changes import Changes
 from pipeline.core.reports import Fault
-from pipeline.protocol.check_messages import CheckMessage
 from pipeline.protocol.codec import encode
-from pipeline.protocol.desk import DoubtfulMessage, NotesMessage
 from pipeline.protocol.messages import (
+    CheckMessage,
     ConsoleMessage,
     DoneMessage,
+    DoubtfulMessage,
     FaultMessage,
     HealthMessage,
     LevelMessage,
+    NotesMessage,
     Outgoing,
     PurgedMessage,
     ReloadedMessage,

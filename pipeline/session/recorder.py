@@ -20,7 +20,7 @@ import orjson
 import structlog
 
 from pipeline.captions.redaction import Redaction, RedactionFilter
-from pipeline.config.keeping import Session as SessionSettings
+from pipeline.config.section import Session as SessionSettings
 from pipeline.core.errors import ProtocolError
 from pipeline.core.files import LineFile, WholeFile
 from pipeline.core.reports import Fault

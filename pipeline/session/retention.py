@@ -16,9 +16,9 @@ from pathlib import Path
 
 import structlog
 
-from pipeline.church.notes import joined, written
-from pipeline.church.notes_files import NOTES, read_notes, write_notes
-from pipeline.config.keeping import Session as SessionSettings
+from pipeline.church.notes.notes import joined, written
+from pipeline.church.notes.notes_files import NOTES, read_notes, write_notes
+from pipeline.config.section import Session as SessionSettings
 from pipeline.core.errors import NotesError, SessionError
 from pipeline.records.events import BrokenEvent, FaultEvent
 from pipeline.session.reader import JOURNAL, read_records, sessions, start_utc

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import psutil
 
-from pipeline.engines import llama
-from pipeline.engines.gpu_use import query
+from pipeline.engines.llama_cpp import llama
+from pipeline.engines.process.gpu_use import query
 from pipeline.tuning.plan import Gpu, Machine
 
 _LOOK_S = 1.0

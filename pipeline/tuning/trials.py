@@ -19,8 +19,13 @@ from pipeline.core.errors import EngineError, ModelError, StarkError
 from pipeline.core.resources import bundled
 from pipeline.core.types import Utterance
 from pipeline.dictionary.store import Dictionary
-from pipeline.engines import factory, llama
-from pipeline.engines.process import EngineProcess, RecognizerProcess, TranslatorProcess
+from pipeline.engines.llama_cpp import llama
+from pipeline.engines.process import factory
+from pipeline.engines.process.engine_process import (
+    EngineProcess,
+    RecognizerProcess,
+    TranslatorProcess,
+)
 from pipeline.engines.specification import FINAL, QUICK
 from pipeline.evaluation.golden_sentence import Golden, read_golden
 from pipeline.models.automatic import recognizer_name

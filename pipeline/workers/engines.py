@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pipeline.audio.protocols import AudioSource, SongDetector, SpeechDetector
-from pipeline.engines.process import EngineProcess
+from pipeline.engines.process.engine_process import EngineProcess
+from pipeline.engines.process.sharing import process_of
 from pipeline.engines.protocols import Recognizer, Translator
-from pipeline.engines.sharing import process_of
 from pipeline.workers.languages import TargetEngines
 
 
 @dataclass(frozen=True, slots=True)
 class Engines:
-    """Everything heavy: made by pipeline.engines.factory or by a test, loaded by the workers."""
+    """Everything heavy: made by pipeline.engines.process.factory or by a test, loaded by the workers."""
 
     source: AudioSource
     detector: SpeechDetector

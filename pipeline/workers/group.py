@@ -11,8 +11,8 @@ from typing import Protocol
 
 from pipeline.audio.segmenter import Segmenter
 from pipeline.audio.utterance_ids import UtteranceIds
-from pipeline.church.doubt import in_use, judged
-from pipeline.church.finals import checked
+from pipeline.church.fidelity.doubt import in_use, judged
+from pipeline.church.fidelity.finals import checked
 from pipeline.config.schema import Settings
 from pipeline.core.reports import Emit, Fault, Report, Retranslated
 from pipeline.core.types import Caption, SongControl

@@ -14,8 +14,8 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from pipeline.church.doubt import DoubtModel, judged
-from pipeline.church.finals import checked
+from pipeline.church.fidelity.doubt import DoubtModel, judged
+from pipeline.church.fidelity.finals import checked
 from pipeline.config.schema import Settings
 from pipeline.core.languages import language
 from pipeline.core.reports import Emit, Rendition, Report, Retranslated

@@ -176,7 +176,7 @@ class Listen(Worker):
     def _take(self, block: AudioBlock) -> None:
         self.beat_s = time.monotonic()
         # Read before `heard_s` moves on: from there the main thread counts again
-        # (pipeline.daemon.coordinator).
+        # (pipeline.daemon.captions.coordinator).
         off_record = self._off_record
         if block.start_sample != round(self.heard_s * SAMPLE_RATE):
             self._reset()  # what they remember does not lead up to this block

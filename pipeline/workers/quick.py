@@ -13,8 +13,8 @@ from pipeline.core.reports import Emit, Fault, Retranslated
 from pipeline.core.standing import Reopened, Standing
 from pipeline.core.types import Caption, Transcript, Utterance
 from pipeline.dictionary.glossary_store import GlossaryStore
+from pipeline.engines.process.sharing import is_there
 from pipeline.engines.protocols import Translator
-from pipeline.engines.sharing import is_there
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.text.language_check import gibberish
 from pipeline.workers.backoff import Backoff

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from pipeline.audio.level import level_dbfs, peak_dbfs
-from pipeline.church.references import spelled
+from pipeline.church.scripture.references import spelled
 from pipeline.core.standing import Standing
 from pipeline.core.types import Caption, Span, Transcript, Utterance
 from pipeline.dictionary.glossary import Glossary

@@ -13,7 +13,7 @@ from pipeline.core.reports import Emit, Fault
 from pipeline.core.types import SAMPLE_RATE, Recognition, Transcript, Utterance
 from pipeline.dictionary.matcher import correct
 from pipeline.dictionary.store import Dictionary
-from pipeline.engines.lost_tail import joined
+from pipeline.engines.ctranslate2.lost_tail import joined
 from pipeline.engines.protocols import Recognizer, Translator
 from pipeline.text.hallucinations import reason
 from pipeline.text.language_check import gibberish

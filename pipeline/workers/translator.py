@@ -14,8 +14,8 @@ from pipeline.core.reports import Emit, Fault, Retranslated
 from pipeline.core.standing import Standing
 from pipeline.core.types import Caption, Opinion, Span, Utterance
 from pipeline.dictionary.glossary_store import GlossaryStore
+from pipeline.engines.process.sharing import is_there
 from pipeline.engines.protocols import Scorer, Translator
-from pipeline.engines.sharing import is_there
 from pipeline.records.quality import agreement
 from pipeline.text.language_check import gibberish
 from pipeline.text.local_agreement import revised_words

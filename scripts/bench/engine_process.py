@@ -28,8 +28,8 @@ from pipeline.config.loader import load
 from pipeline.config.schema import Settings
 from pipeline.core import logs
 from pipeline.core.percentiles import nearest_rank
-from pipeline.engines import factory
-from pipeline.engines.process import EngineProcess
+from pipeline.engines.process import factory
+from pipeline.engines.process.engine_process import EngineProcess
 from pipeline.engines.specification import FINAL, QUICK, EngineSpec, Part
 from pipeline.tuning.hardware import machine
 from pipeline.tuning.workload import Job, hearing, quick_translating, translating

@@ -36,7 +36,7 @@ from pipeline.core.percentiles import nearest_rank
 from pipeline.core.resources import bundled
 from pipeline.core.types import BLOCK_SAMPLES, SAMPLE_RATE, Pcm
 from pipeline.dictionary.store import Dictionary
-from pipeline.engines import factory
+from pipeline.engines.process import factory
 from pipeline.evaluation.voices import score_text
 from pipeline.models.resolve import resolve
 from pipeline.protocol.caption import CaptionMessage, SourceText, TargetText

@@ -51,12 +51,12 @@ from pipeline.core.types import (
     Translation,
     Utterance,
 )
-from pipeline.daemon.tracks import Tracks
+from pipeline.daemon.captions.tracks import Tracks
 from pipeline.dictionary.store import Dictionary
-from pipeline.engines import factory
-from pipeline.engines.gemma import Gemma
+from pipeline.engines.llama_cpp.gemma import Gemma
+from pipeline.engines.llama_cpp.speculative import Bias
+from pipeline.engines.process import factory
 from pipeline.engines.protocols import Recognizer, Translator, never
-from pipeline.engines.speculative import Bias
 from pipeline.evaluation.accuracy import chrf_and_bleu
 from pipeline.evaluation.voices import score_text
 from pipeline.protocol.caption import CaptionMessage
@@ -276,7 +276,7 @@ class Simulation:
             self._tracks.settle(before)
 
     def _report(self, report: Report) -> None:
-        """Do what the coordinator does (pipeline.daemon.coordinator), without its record."""
+        """Do what the coordinator does (pipeline.daemon.captions.coordinator), without its record."""
         match report:
             case Utterance() if report.cause == "resumed":
                 self._tracks.resume(report)

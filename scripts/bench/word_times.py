@@ -28,7 +28,7 @@ from pipeline.core.errors import StarkError
 from pipeline.core.resources import bundled
 from pipeline.core.types import SAMPLE_RATE, Pcm
 from pipeline.dictionary.store import Dictionary
-from pipeline.engines import factory
+from pipeline.engines.process import factory
 from pipeline.engines.protocols import Recognizer
 from pipeline.evaluation.reference import read_recording
 from pipeline.evaluation.voices import partners, read_voices

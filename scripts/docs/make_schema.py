@@ -15,7 +15,10 @@ import orjson
 from pydantic import ConfigDict, RootModel
 
 from pipeline.evaluation.rescore import QualityRecord
-from pipeline.protocol import check_messages, commands, desk, messages, pairing
+from pipeline.protocol import commands, messages
+from pipeline.protocol import messages as check_messages
+from pipeline.protocol import messages as desk
+from pipeline.protocol import messages as pairing
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.records.comparison import CompareRecord
 from pipeline.records.events import EventRecord

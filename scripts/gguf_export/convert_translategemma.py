@@ -29,7 +29,7 @@ import transformers
 
 from pipeline.core.errors import ModelError, UsageError
 from pipeline.engines import prompts
-from pipeline.engines.gemma import Gemma
+from pipeline.engines.llama_cpp.gemma import Gemma
 from scripts.gguf_export import (
     chat_template,
     checkpoint,

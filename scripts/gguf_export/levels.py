@@ -12,7 +12,7 @@ import sacrebleu
 
 from pipeline.core.errors import EngineError, ModelError
 from pipeline.core.resources import bundled
-from pipeline.engines.gemma import Gemma
+from pipeline.engines.llama_cpp.gemma import Gemma
 from pipeline.evaluation.reference import read_recording
 
 Pair = tuple[str, str]

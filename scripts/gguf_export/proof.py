@@ -14,7 +14,7 @@ from gguf import TokenType
 from numpy.typing import NDArray
 
 from pipeline.core.errors import ModelError
-from pipeline.engines.llama import Llama, LlamaError
+from pipeline.engines.llama_cpp.llama import Llama, LlamaError
 from scripts.gguf_export.checkpoint import Checkpoint
 from scripts.gguf_export.forward import logits
 from scripts.gguf_export.vocabulary import Vocabulary

@@ -10,7 +10,7 @@ from pathlib import Path
 import gguf
 
 from pipeline.core.errors import ModelError, UsageError
-from pipeline.engines import llama
+from pipeline.engines.llama_cpp import llama
 from scripts.gguf_export.progress import console, growing, unfinished
 
 F16 = "F16"

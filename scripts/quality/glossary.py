@@ -20,7 +20,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipeline.church import editions
+from pipeline.church.scripture import editions
 from pipeline.core.resources import bundled
 from pipeline.dictionary.glossary import Glossary, compile_glossary, parse_terms, shown
 from pipeline.text.words import WORD, plain

@@ -15,8 +15,8 @@ from pipeline.config.loader import load
 from pipeline.config.schema import Settings
 from pipeline.core.errors import EngineError, UsageError
 from pipeline.core.percentiles import Spread, spread
-from pipeline.engines.factory import final_translator, partial_translator
-from pipeline.engines.gpu_use import gpu_use
+from pipeline.engines.process.factory import final_translator, partial_translator
+from pipeline.engines.process.gpu_use import gpu_use
 from pipeline.engines.protocols import Translator
 from pipeline.evaluation.sentences import Sentence
 

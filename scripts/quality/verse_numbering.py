@@ -19,9 +19,9 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 
-from pipeline.church import editions
-from pipeline.church.editions import VerseId
-from pipeline.church.versification import VERSES
+from pipeline.church.scripture import editions
+from pipeline.church.scripture.editions import VerseId
+from pipeline.church.scripture.versification import VERSES
 from pipeline.core.errors import UsageError
 from pipeline.core.resources import bundled
 

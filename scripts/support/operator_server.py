@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from pipeline.check.checks import standing_checks
-from pipeline.church.finals import checked
-from pipeline.church.notes_files import NOTES
+from pipeline.church.fidelity.finals import checked
+from pipeline.church.notes.notes_files import NOTES
 from pipeline.cli.screens import LineScreen
 from pipeline.config.changes import Changes
 from pipeline.config.loader import load
@@ -29,13 +29,13 @@ from pipeline.core.types import (
     Utterance,
     Word,
 )
-from pipeline.daemon.context import make_context
-from pipeline.daemon.coordinator import CaptionCoordinator
-from pipeline.daemon.desk_check import DeskCheck
-from pipeline.daemon.languages import Languages
-from pipeline.daemon.opening import OpenSession
-from pipeline.daemon.operator_commands import OperatorCommands
-from pipeline.daemon.service_notes import ServiceNotes
+from pipeline.daemon.captions.coordinator import CaptionCoordinator
+from pipeline.daemon.captions.languages import Languages
+from pipeline.daemon.context.context import make_context
+from pipeline.daemon.context.opening import OpenSession
+from pipeline.daemon.desk.live_check import DeskCheck
+from pipeline.daemon.desk.operator_commands import OperatorCommands
+from pipeline.daemon.desk.service_notes import ServiceNotes
 from pipeline.dictionary.matcher import correct
 from pipeline.dictionary.store import Dictionary
 from pipeline.records.health import Dropped, Queues

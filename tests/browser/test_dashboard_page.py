@@ -11,7 +11,7 @@ from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-unt
 from playwright.sync_api import expect
 
 from pipeline.learning.dashboard import dashboard
-from pipeline.learning.folder import DataFolder
+from pipeline.learning.data.folder import DataFolder
 from pipeline.session.past_services import DASHBOARD
 from scripts.support.display_server import DisplayServer
 from tests.browser.conftest import Visit

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from pipeline.church.notes_files import read_notes
+from pipeline.church.notes.notes_files import read_notes
 from scripts.support.operator_server import OperatorServer
 from tests.browser.conftest import Visit
 from tests.support.console import opened

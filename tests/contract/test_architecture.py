@@ -34,16 +34,16 @@ HEAVY_IN = {"audio", "engines", "models", "evaluation/comet", "tuning"}
 PURE = {
     *("text", "records", "core/types", "core/errors", "core/percentiles", "core/reports"),
     *("core/standing", "core/terms", "dictionary/glossary", "dictionary/inflection"),
-    *("church/term_slots", "engines/term_repair"),
+    *("church/fidelity/term_slots", "engines/term_repair"),
     *("audio/level", "audio/resampler"),
     *("audio/segmenter", "audio/song_features", "audio/song_gate", "audio/stretch"),
-    *("captions/board", "captions/hls", "captions/layout", "captions/line_breaks"),
-    "daemon/tracks",
+    *("captions/board", "captions/hls", "captions/layout", "captions/layout"),
+    "daemon/captions/tracks",
     *(
         "captions/redaction",
         "captions/subtitles",
-        "config/keeping",
-        "config/on_server",
+        "config/section",
+        "config/section",
         "config/publishing",
         "config/schema",
         "config/toml_mistakes",
@@ -51,18 +51,42 @@ PURE = {
         "config/targets",
         "dictionary/matcher",
     ),
-    *("learning/calibration", "learning/terms"),
-    *("dictionary/rules", "engines/prompts", "engines/speculative", "engines/supervision"),
-    *("engines/answer", "engines/sse"),
+    *("learning/data/calibration", "learning/data/terms"),
+    *(
+        "dictionary/rules",
+        "engines/prompts",
+        "engines/llama_cpp/speculative",
+        "engines/process/supervision",
+    ),
+    *("engines/answer", "engines/remote/completions"),
     *("protocol", "publish/stream", "outputs/requests"),
-    *("church/edition_formats", "church/quotations"),
-    *("review/markup", "review/svg", "review/wording", "server/rate_limits", "tuning/plan"),
+    *("church/scripture/edition_formats", "church/scripture/quotations"),
+    *("review/svg", "review/svg", "review/wording", "server/rate_limits", "tuning/plan"),
     *("tuning/budget", "tuning/verdicts"),
-    *("church/notes", "dictionary/near_names"),
-    *("church/finals", "church/mention", "church/negation", "church/number_context"),
-    *("church/number_words", "church/numbers", "church/times", "church/reference_numbers"),
-    *("church/reference_reader", "church/reference_slots", "church/reference_words"),
-    *("church/references", "church/books", "church/tokens", "church/versification"),
+    *("church/notes/notes", "dictionary/near_names"),
+    *(
+        "church/fidelity/finals",
+        "church/scripture/mention",
+        "church/fidelity/negation",
+        "church/fidelity/number_context",
+    ),
+    *(
+        "church/scripture/number_words",
+        "church/fidelity/numbers",
+        "church/fidelity/times",
+        "church/scripture/reference_words",
+    ),
+    *(
+        "church/scripture/reference_reader",
+        "church/scripture/references",
+        "church/scripture/reference_words",
+    ),
+    *(
+        "church/scripture/references",
+        "church/scripture/books",
+        "church/scripture/tokens",
+        "church/scripture/versification",
+    ),
     *("workers/backoff", "workers/degradation"),
 }
 """Packages and modules that have no thread, clock, socket, file or engine in them."""
@@ -80,17 +104,25 @@ NOT_TESTED_ALONE = {
         "core/reports",
         "core/standing",
         "core/terms",
-        "daemon/sinks",
+        "daemon/context/sinks",
         "engines/protocols",
-        "protocol/check_messages",
+        "protocol/messages",
         "protocol/past_services",
     ),
     "config/section",  # through the sections that it is the base of
-    "daemon/context",  # through the parts that get it
-    # A reference is read by all of these together: church/test_references.py
-    *("church/mention", "church/reference_numbers", "church/reference_reader"),
-    *("church/reference_words", "church/number_context", "church/versification"),
-    "church/reference_slots",  # church/test_finals.py
+    "daemon/context/context",  # through the parts that get it
+    # A reference is read by all of these together: church/scripture/test_references.py
+    *(
+        "church/scripture/mention",
+        "church/scripture/reference_words",
+        "church/scripture/reference_reader",
+    ),
+    *(
+        "church/scripture/reference_words",
+        "church/fidelity/number_context",
+        "church/scripture/versification",
+    ),
+    "church/scripture/references",  # church/fidelity/test_finals.py
     "workers/base",  # through each worker
 }
 
@@ -234,7 +266,7 @@ def test_scripts_have_one_import_root() -> None:
 
 def test_importing_the_app_loads_nothing_heavy() -> None:
     code = (
-        "import sys, pipeline.daemon.app, pipeline.cli.main;"
+        "import sys, pipeline.daemon.life.app, pipeline.cli.main;"
         f"print([m for m in {sorted(HEAVY - {'soundfile'})} if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

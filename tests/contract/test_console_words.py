@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.core.languages import language
-from pipeline.daemon import state
+from pipeline.daemon.context import state
 from tests.support.page_words import CONSOLE, LANGS, texts
 
 DISPLAYS = Path(__file__).parents[2] / "displays"

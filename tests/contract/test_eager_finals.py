@@ -31,9 +31,9 @@ from pipeline.core.types import (
     Transcript,
     Utterance,
 )
-from pipeline.daemon.context import DaemonContext
-from pipeline.daemon.coordinator import CaptionCoordinator
-from pipeline.daemon.outputs import RecordSink
+from pipeline.daemon.captions.coordinator import CaptionCoordinator
+from pipeline.daemon.context.context import DaemonContext
+from pipeline.daemon.context.service_sinks import RecordSink
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines.protocols import never
 from pipeline.session.reader import Session

@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 from pipeline.cli.main import main
-from pipeline.engines.marian import Marian
+from pipeline.engines.ctranslate2.marian import Marian
 from tests.support.model_servers import real_llama_server
 from tests.support.needs import needs_train_extra
 

@@ -14,9 +14,9 @@ import pytest
 
 from pipeline.cli.main import main
 from pipeline.config.loader import load
-from pipeline.engines.factory import partial_translator
+from pipeline.engines.process.factory import partial_translator
 from pipeline.learning.compare import read_comparisons
-from pipeline.learning.folder import DataFolder
+from pipeline.learning.data.folder import DataFolder
 from scripts.training.data.corpora import SERMON_PHRASES
 from tests.support.connect_night import GLOSSARY, UNSEEN, hold_services
 from tests.support.needs import needs_train_extra

@@ -15,14 +15,14 @@ import numpy as np
 import pytest
 
 from pipeline.cli.main import main
-from pipeline.config.keeping import Session as SessionSettings
 from pipeline.config.loader import load
+from pipeline.config.section import Session as SessionSettings
 from pipeline.core.types import SAMPLE_RATE, Pcm
 from pipeline.dictionary.store import Dictionary
-from pipeline.engines.factory import recognizer
+from pipeline.engines.process.factory import recognizer
 from pipeline.learning.compare import read_comparisons
-from pipeline.learning.folder import DataFolder
-from pipeline.learning.terms import terms_in
+from pipeline.learning.data.folder import DataFolder
+from pipeline.learning.data.terms import terms_in
 from pipeline.session.reader import Session
 from tests.support.needs import needs_program, needs_train_extra
 from tests.support.services import STARTED, Said, decide, hold

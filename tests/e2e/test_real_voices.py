@@ -19,7 +19,7 @@ from pipeline.audio.silero_vad import Silero
 from pipeline.config.schema import Stt, Vad
 from pipeline.core.resources import bundled
 from pipeline.core.types import BLOCK_SAMPLES, SAMPLE_RATE, AudioBlock, Pcm
-from pipeline.engines.whisper import Whisper
+from pipeline.engines.ctranslate2.whisper import Whisper
 from pipeline.evaluation.voices import score_text
 from pipeline.text.hallucinations import reason
 from scripts.bench.accuracy import Material, material

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from pipeline.core.errors import EngineError, ModelError
-from pipeline.engines.gemma import Gemma
+from pipeline.engines.llama_cpp.gemma import Gemma
 
 
 def load(path: Path) -> str:

@@ -19,7 +19,7 @@ from pipeline.core.errors import ProtocolError
 from pipeline.core.types import COMMANDS
 from pipeline.protocol.codec import encode, parse
 from pipeline.protocol.commands import CommandMessage
-from pipeline.server.subscription import parse_subscription
+from pipeline.server.boards import parse_subscription
 from tests.support.commands import command
 from tests.support.coordinator import CoordinatorFixture, caption
 from tests.support.hub import closed, in_loop, operator, receive, serving
@@ -108,7 +108,7 @@ def desks(tmp_path: Path) -> Iterator[list[CoordinatorFixture]]:
 def test_any_commands_in_any_order_leave_a_desk_that_works(
     tmp_path: Path, desks: list[CoordinatorFixture], commands: list[CommandMessage]
 ) -> None:
-    """All but "check", which goes on in a thread: tests/unit/daemon/test_desk_check.py."""
+    """All but "check", which goes on in a thread: tests/unit/daemon/desk/test_live_check.py."""
     while desks:
         desks.pop().recorder.close(5)
     setting = CoordinatorFixture(tmp_path, church_words=True)

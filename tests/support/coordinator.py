@@ -14,14 +14,14 @@ from pipeline.check.checks import standing_checks
 from pipeline.config.loader import load
 from pipeline.core.errors import ProtocolError
 from pipeline.core.types import Caption, Recognition, Transcript, Utterance
-from pipeline.daemon.context import make_context
-from pipeline.daemon.coordinator import CaptionCoordinator
-from pipeline.daemon.desk_check import DeskCheck
-from pipeline.daemon.languages import Languages
-from pipeline.daemon.opening import OpenSession
-from pipeline.daemon.operator_commands import OperatorCommands
-from pipeline.daemon.service_notes import ServiceNotes
-from pipeline.daemon.sinks import Screen
+from pipeline.daemon.captions.coordinator import CaptionCoordinator
+from pipeline.daemon.captions.languages import Languages
+from pipeline.daemon.context.context import make_context
+from pipeline.daemon.context.opening import OpenSession
+from pipeline.daemon.context.sinks import Screen
+from pipeline.daemon.desk.live_check import DeskCheck
+from pipeline.daemon.desk.operator_commands import OperatorCommands
+from pipeline.daemon.desk.service_notes import ServiceNotes
 from pipeline.dictionary.store import Dictionary
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.session.recorder import SessionRecorder

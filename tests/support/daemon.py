@@ -15,7 +15,7 @@ from pipeline.audio.protocols import AudioSource, SongDetector, SpeechDetector
 from pipeline.cli.screens import LineScreen
 from pipeline.config.loader import load
 from pipeline.config.schema import Settings
-from pipeline.daemon.app import App
+from pipeline.daemon.life.app import App
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines.protocols import Recognizer, Translator
 from pipeline.workers.engines import Engines

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pipeline.engines.llama import Llama
+from pipeline.engines.llama_cpp.llama import Llama
 from pipeline.models.resolve import resolve
 
 END_OF_TURN = "<end_of_turn>"

@@ -39,7 +39,7 @@ CRASHES = {
 
 CRASHES_WITH = """
     import os
-    from pipeline.engines.whisper import Whisper
+    from pipeline.engines.ctranslate2.whisper import Whisper
     load = Whisper.load
     def die(self):
         os.abort() if self._path.name == {model!r} else load(self)
@@ -73,7 +73,7 @@ GPU_ALONE = GPU.replace(
 GPU_LOST = """
     import pathlib
     from pipeline.core.errors import EngineError, ModelError
-    from pipeline.engines.whisper import Whisper
+    from pipeline.engines.ctranslate2.whisper import Whisper
     lost = pathlib.Path({lost!r})
     init, load, recognize = Whisper.__init__, Whisper.load, Whisper.recognize
     def make(self, *model, device="cpu", compute_type="int8", **more):
@@ -114,7 +114,7 @@ _HUNGRY = """
 
 DIES_OVER_THE_THIRD_FINAL = """
     import os, pathlib
-    from pipeline.engines.whisper import Whisper
+    from pipeline.engines.ctranslate2.whisper import Whisper
     recognize = Whisper.recognize
     def fatal(self, pcm, *, final, prefix=()):
         if final and self._telling:

@@ -8,9 +8,9 @@ from pathlib import Path
 import orjson
 
 from pipeline.core.types import Translation
-from pipeline.engines.marian import Marian
-from pipeline.engines.openai import OpenAi
-from pipeline.learning.teaching import TeachingOrder
+from pipeline.engines.ctranslate2.marian import Marian
+from pipeline.engines.remote.openai import OpenAi
+from pipeline.learning.teach.teaching import TeachingOrder
 
 SAID = [f"Chapter {number} is read today." for number in range(40)]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import orjson
 
-from pipeline.config.keeping import Session as SessionSettings
+from pipeline.config.section import Session as SessionSettings
 from pipeline.core.types import Mode, Pcm, Word
 from pipeline.protocol.caption import TargetText
 from pipeline.records.events import EndEvent, ModelsEvent, ModelUsed

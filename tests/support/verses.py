@@ -6,9 +6,9 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from pipeline.church import editions, index_store, verse_index
-from pipeline.church.editions import Edition
-from pipeline.church.verse_index import VerseIndex
+from pipeline.church.scripture import editions, index_store, verse_index
+from pipeline.church.scripture.editions import Edition
+from pipeline.church.scripture.verse_index import VerseIndex
 
 BOOKS = {19, 43, 57}
 """Psalms, John, Philemon."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from pipeline.cli.options import Commands, add_command, settings_of, write_out
 from pipeline.core.errors import SessionError
 from pipeline.learning.dashboard import dashboard
-from pipeline.learning.folder import DataFolder
+from pipeline.learning.data.folder import DataFolder
 from pipeline.session.past_services import DASHBOARD
 from pipeline.session.reader import sessions
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import segno
 
 from pipeline.cli.browser import add_browser, link_with, open_with_token
+from pipeline.cli.control_client import ask
 from pipeline.cli.options import Commands, add_command, settings_of
 from pipeline.config.schema import Settings
 from pipeline.core.errors import ServerError, SessionError, UsageError
-from pipeline.daemon.control_client import ask
 from pipeline.server.addresses import EVERYWHERE, page_address
 from pipeline.server.operator_token import kept_token
 from pipeline.server.volunteers import Volunteers

@@ -18,7 +18,7 @@ from pipeline.core.types import Translation
 from pipeline.dictionary.glossary import Glossary, Term, shown
 from pipeline.dictionary.rules import key
 from pipeline.dictionary.store import Dictionary
-from pipeline.engines.factory import final_translator, partial_translator
+from pipeline.engines.process.factory import final_translator, partial_translator
 from pipeline.engines.protocols import Translator
 
 _SAYS = "Show how church words are said in the caption language, and try it."

@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from pipeline.church.doubt import OWN, in_use
+from pipeline.church.fidelity.doubt import OWN, in_use
 from pipeline.cli.commands.learn_cycle import add_cycle_steps
 from pipeline.cli.commands.learn_distill import add_distill_step
 from pipeline.cli.commands.learn_models import add_model_steps, add_step, opened, progress
@@ -17,9 +17,9 @@ from pipeline.cli.commands.learn_training import add_training_steps
 from pipeline.cli.options import Commands
 from pipeline.core.errors import LearningError, UsageError
 from pipeline.dictionary.store import Dictionary
-from pipeline.learning.collect import Collected, CollectSettings, collect, remove
-from pipeline.learning.corpora import read_general
-from pipeline.learning.folder import DataFolder
+from pipeline.learning.data.collect import Collected, CollectSettings, collect, remove
+from pipeline.learning.data.corpora import read_general
+from pipeline.learning.data.folder import DataFolder
 from pipeline.learning.judge import fit_judge, reviewed, write_judge
 from pipeline.learning.limits import OWN as LIMITS
 from pipeline.learning.limits import (
@@ -29,8 +29,8 @@ from pipeline.learning.limits import (
     reviewed_measures,
     write_limits,
 )
-from pipeline.learning.mix import MixSettings
-from pipeline.learning.mixing import Sources, mix
+from pipeline.learning.mix.mix import MixSettings
+from pipeline.learning.mix.mix_files import Sources, mix
 from pipeline.session.reader import find_session, sessions
 
 _SAYS = "Learn from services: collect pairs and sound, train, compare, deploy, go back."

@@ -15,11 +15,13 @@ from pipeline.cli.commands.learn_models import add_step, count_of, opened, progr
 from pipeline.cli.commands.learn_training import STEPS, add_options, marian_base, run_training
 from pipeline.cli.options import Commands, settings_of
 from pipeline.core import logs
-from pipeline.engines.marian import Marian
+from pipeline.engines.ctranslate2.marian import Marian
 from pipeline.engines.prompts import Style
 from pipeline.engines.protocols import Translator
 from pipeline.learning.compare import weights_of
-from pipeline.learning.distill import (
+from pipeline.learning.data.folder import DataFolder
+from pipeline.learning.measuring import SentenceSet, few_sentences, sentence_sets
+from pipeline.learning.teach.distill import (
     MEASURE,
     MIX,
     Row,
@@ -28,10 +30,8 @@ from pipeline.learning.distill import (
     write_rows,
     write_student_mix,
 )
-from pipeline.learning.folder import DataFolder
-from pipeline.learning.measuring import SentenceSet, few_sentences, sentence_sets
-from pipeline.learning.teacher import TEACHER_ENGINES, Asked, Teacher, choose_teacher
-from pipeline.learning.teaching import Lesson, TeachingOrder, teach
+from pipeline.learning.teach.teacher import TEACHER_ENGINES, Asked, Teacher, choose_teacher
+from pipeline.learning.teach.teaching import Lesson, TeachingOrder, teach
 from pipeline.learning.training import TrainingOrder, require_trainers, train
 
 _ROUND = "1 learns from the whole mix, 2 from its sermons, from where 1 ended (%(default)s)"

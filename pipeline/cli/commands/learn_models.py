@@ -21,8 +21,8 @@ from pipeline.learning.compare import (
     keep,
     table_rows,
 )
+from pipeline.learning.data.folder import DataFolder
 from pipeline.learning.deploy import Deployment, deploy, rollback
-from pipeline.learning.folder import DataFolder
 from pipeline.learning.measuring import (
     few_sentences,
     few_spoken,

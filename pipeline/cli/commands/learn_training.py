@@ -13,8 +13,8 @@ from pipeline.cli.options import Commands
 from pipeline.config.schema import Settings
 from pipeline.core.errors import ConfigError
 from pipeline.dictionary.store import Dictionary
-from pipeline.engines.factory import recognizer, recognizer_spec
-from pipeline.learning.folder import AUDIO
+from pipeline.engines.process.factory import recognizer, recognizer_spec
+from pipeline.learning.data.folder import AUDIO
 from pipeline.learning.training import TrainingOrder, commands, train
 from pipeline.models.automatic import require_languages
 from pipeline.models.registry import KEYS

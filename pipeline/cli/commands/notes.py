@@ -6,8 +6,8 @@ import argparse
 import asyncio
 from pathlib import Path
 
-from pipeline.church.notes import Notes, joined, written
-from pipeline.church.notes_files import NOTES, content_of, draw_out, read_notes, write_notes
+from pipeline.church.notes.notes import Notes, joined, written
+from pipeline.church.notes.notes_files import NOTES, content_of, draw_out, read_notes, write_notes
 from pipeline.cli.options import Commands, add_command, settings_of
 from pipeline.core.errors import NotesError
 

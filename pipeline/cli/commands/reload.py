@@ -11,9 +11,9 @@ import orjson
 from rich.console import Console
 from rich.text import Text
 
+from pipeline.cli.control_client import ask
 from pipeline.cli.options import Commands, add_command, settings_of
 from pipeline.core.errors import ConfigError
-from pipeline.daemon.control_client import ask
 from pipeline.server.operator_token import FILE, kept_token
 
 _SAYS = "Have the running daemon read its settings and its dictionary again."

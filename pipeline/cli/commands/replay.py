@@ -7,9 +7,9 @@ import asyncio
 from contextlib import suppress
 
 from pipeline.cli.options import Commands, add_command, add_serving, session_of, settings_of
+from pipeline.cli.replay_service import Replay
 from pipeline.cli.screens import make_screen
 from pipeline.core import logs
-from pipeline.daemon.replay import Replay
 
 _SAYS = "Show a past session's captions on the displays again, with their own timing."
 _FASTEST = 1000.0

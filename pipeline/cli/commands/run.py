@@ -35,10 +35,10 @@ from pipeline.core.errors import ModelCrashError, ModelError, StarkError
 from pipeline.core.resources import bundled
 from pipeline.core.threads import Thread
 from pipeline.core.types import Mode
-from pipeline.daemon.app import App
-from pipeline.daemon.sinks import Screen
+from pipeline.daemon.context.sinks import Screen
+from pipeline.daemon.life.app import App
 from pipeline.dictionary.store import Dictionary
-from pipeline.engines import factory
+from pipeline.engines.process import factory
 from pipeline.models.automatic import AUTO, FIRST, names_in_use, recognizer_name
 from pipeline.models.catalog import state
 from pipeline.models.shipped import STARTER as STARTER_MODEL

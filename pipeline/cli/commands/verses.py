@@ -10,8 +10,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from pipeline.church import edition_files, editions, index_store
-from pipeline.church.editions import Edition
+from pipeline.church.scripture import edition_files, editions, index_store
+from pipeline.church.scripture.editions import Edition
 from pipeline.cli import streams
 from pipeline.cli.options import Commands, add_command
 from pipeline.core.errors import UsageError, VersesError

@@ -26,17 +26,17 @@ from pathlib import Path
 
 from rich.progress import track
 
-from pipeline.church import editions, verse_index
-from pipeline.church.editions import Edition
-from pipeline.church.finals import checked
-from pipeline.church.mention import Reference
-from pipeline.church.passages import Passages
-from pipeline.church.references import find, printed, spelled
-from pipeline.church.verse_index import VerseIndex, words_of
+from pipeline.church.fidelity.finals import checked
+from pipeline.church.scripture import editions, verse_index
+from pipeline.church.scripture.editions import Edition
+from pipeline.church.scripture.mention import Reference
+from pipeline.church.scripture.passages import Passages
+from pipeline.church.scripture.references import find, printed, spelled
+from pipeline.church.scripture.verse_index import VerseIndex, words_of
 from pipeline.config.schema import Church
 from pipeline.core.percentiles import spread
 from pipeline.core.resources import bundled
-from pipeline.engines.marian import Marian
+from pipeline.engines.ctranslate2.marian import Marian
 from scripts.bench.church.terms import term_rows
 from scripts.bench.report_section import with_section
 from scripts.support.captions import caption

@@ -20,8 +20,8 @@ from pipeline.core.standing import Standing
 from pipeline.core.terms import WantedTerm
 from pipeline.core.types import Translation
 from pipeline.dictionary.glossary import Glossary, compile_glossary, parse_terms, shown
-from pipeline.engines.gemma import Gemma
-from pipeline.engines.marian import Marian
+from pipeline.engines.ctranslate2.marian import Marian
+from pipeline.engines.llama_cpp.gemma import Gemma
 from pipeline.evaluation import sentences
 
 SENTENCES = Path(__file__).with_name("terms_en.txt")

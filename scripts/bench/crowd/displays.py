@@ -19,7 +19,7 @@ from websockets.client import ClientProtocol
 from websockets.frames import Frame, Opcode
 from websockets.uri import parse_uri
 
-from pipeline.server import descriptors
+from pipeline.server import transport as descriptors
 
 _CAPTION = re.compile(rb'\{"type":"caption","seq":(\d+)')
 _HEAD_END = b"\r\n\r\n"

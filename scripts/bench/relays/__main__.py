@@ -23,7 +23,7 @@ import psutil
 from rich.console import Console
 
 from pipeline.core.percentiles import spread
-from pipeline.server import descriptors
+from pipeline.server import transport as descriptors
 from pipeline.tuning.hardware import machine
 from scripts.bench.crowd.__main__ import Part
 from scripts.bench.crowd.hub import RATE

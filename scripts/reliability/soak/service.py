@@ -14,9 +14,9 @@ from pipeline.cli.screens import LineScreen
 from pipeline.config.loader import load
 from pipeline.core import logs
 from pipeline.core.resources import bundled
-from pipeline.daemon.app import App
+from pipeline.daemon.life.app import App
 from pipeline.dictionary.store import Dictionary
-from pipeline.engines import factory
+from pipeline.engines.process import factory
 from pipeline.workers.engines import Engines
 from scripts.reliability.soak.scenario import Cable, scenario
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from pipeline.learning.augment import Example, prefix
+from pipeline.learning.mix.augment import Example, prefix
 from scripts.training.data import references, references_french
 from scripts.training.data.corpora import SPANISH, Pair, Split
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import random
 
-from pipeline.church.books import PRINTED, PSALMS
+from pipeline.church.scripture.books import PRINTED, PSALMS
 from scripts.training.data.corpora import Pair
 from scripts.training.data.references import english_number
 

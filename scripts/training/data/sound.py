@@ -18,9 +18,9 @@ import numpy as np
 
 from pipeline.core.errors import AudioError, LearningError
 from pipeline.core.types import SAMPLE_RATE, Pcm
-from pipeline.learning.audio_folder import METADATA
+from pipeline.learning.data.audio_folder import METADATA
 from pipeline.learning.measuring import read_sound
-from pipeline.learning.mixing import holds_out
+from pipeline.learning.mix.mix_files import holds_out
 from pipeline.text.words import words
 
 DEVELOPMENT_OF = 8

@@ -24,7 +24,7 @@ from pipeline.audio.silero_vad import Silero
 from pipeline.audio.song_features import WINDOW_S
 from pipeline.audio.song_head import KINDS
 from pipeline.core.types import SAMPLE_RATE, Pcm
-from pipeline.engines.whisper import padded, window_frames
+from pipeline.engines.ctranslate2.whisper import padded, window_frames
 from scripts.training.data.service_sound import Clip
 from scripts.training.train.train_song import SEED, Examples, auc, examples, fit, joined, tape
 

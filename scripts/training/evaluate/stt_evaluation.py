@@ -16,7 +16,7 @@ from tqdm import tqdm
 
 from pipeline.dictionary.matcher import compile_lexicon
 from pipeline.dictionary.rules import parse_rules
-from pipeline.engines.whisper import Whisper
+from pipeline.engines.ctranslate2.whisper import Whisper
 from scripts.support.paths import ROOT
 from scripts.training.data import corpora, speech
 from scripts.training.data.nonspeech import nonspeech

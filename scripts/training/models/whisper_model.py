@@ -24,7 +24,7 @@ from transformers import WhisperConfig, WhisperForConditionalGeneration
 
 from pipeline.core.errors import ModelError
 from pipeline.core.types import Pcm
-from pipeline.engines.whisper import padded, window_frames
+from pipeline.engines.ctranslate2.whisper import padded, window_frames
 from scripts.training.models.ct2_weights import read_weights
 from scripts.training.models.stt_model import encode, fill
 

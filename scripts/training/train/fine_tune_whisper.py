@@ -28,7 +28,7 @@ from torch import Tensor, nn
 
 from pipeline.core.errors import LearningError, ModelError
 from pipeline.core.types import Pcm
-from pipeline.learning.audio_folder import METADATA
+from pipeline.learning.data.audio_folder import METADATA
 from scripts.gguf_export.progress import exit_code_of, only_warnings
 from scripts.training import manifest
 from scripts.training.data import sound

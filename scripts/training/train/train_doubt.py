@@ -1,4 +1,4 @@
-"""Fit the judge of finals (pipeline.church.doubt) to translations that were made wrong by rule.
+"""Fit the judge of finals (pipeline.church.fidelity.doubt) to translations that were made wrong by rule.
 
     python -m scripts.training.train.train_doubt            writes models/doubt/weights.json
     python -m scripts.training.train.train_doubt --check    only says how good the one there is
@@ -25,13 +25,13 @@ from pathlib import Path
 
 from rich.progress import track
 
-from pipeline.church import editions
-from pipeline.church.doubt import DoubtModel, Evidence, auc, dumped, fit, of_texts, shipped
-from pipeline.church.finals import checked
+from pipeline.church.fidelity.doubt import DoubtModel, Evidence, auc, dumped, fit, of_texts, shipped
+from pipeline.church.fidelity.finals import checked
+from pipeline.church.scripture import editions
 from pipeline.config.schema import Church
 from pipeline.core.resources import bundled
 from pipeline.dictionary.glossary import Glossary, compile_glossary, parse_terms
-from pipeline.engines.marian import Marian
+from pipeline.engines.ctranslate2.marian import Marian
 from pipeline.records.quality import agreement
 from scripts.support.captions import caption
 

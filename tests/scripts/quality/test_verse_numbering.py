@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.church import editions
-from pipeline.church.editions import Edition
+from pipeline.church.scripture import editions
+from pipeline.church.scripture.editions import Edition
 from pipeline.core.errors import UsageError
 from pipeline.core.resources import bundled
 from scripts.quality.verse_numbering import main, read_changes, renumber

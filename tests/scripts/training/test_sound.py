@@ -13,7 +13,7 @@ import pytest
 import soundfile
 
 from pipeline.core.errors import LearningError
-from pipeline.learning.audio_folder import METADATA
+from pipeline.learning.data.audio_folder import METADATA
 from scripts.training.data import sound
 from scripts.training.data.sound import Utterance
 

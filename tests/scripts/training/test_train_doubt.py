@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.church.doubt import parsed
+from pipeline.church.fidelity.doubt import parsed
 from scripts.training.train import train_doubt
 from scripts.training.train.train_doubt import SPOILS, main, pairs
 

@@ -15,11 +15,12 @@ from pipeline.captions.layout import (
     LINE_CHARS,
     LINES,
     SHORTEST_S,
+    TIED,
     Spoken,
     arrange,
+    break_cost,
     divide,
 )
-from pipeline.captions.line_breaks import TIED, break_cost
 from pipeline.captions.subtitles import Cue
 from tests.support.examples import examples
 

@@ -15,8 +15,8 @@ import pytest
 from pipeline.check.checks import checks
 from pipeline.check.engines import EngineChecks
 from pipeline.check.result import Check, Result, results
-from pipeline.church import editions
-from pipeline.church.editions import Edition
+from pipeline.church.scripture import editions
+from pipeline.church.scripture.editions import Edition
 from pipeline.config.loader import Loaded, load
 from pipeline.server import addresses
 from scripts.support.program import SERMON, started

@@ -12,7 +12,7 @@ from pipeline.check.result import Result, results
 from pipeline.check.running import RunningChecks
 from pipeline.config.loader import load
 from pipeline.config.schema import Settings
-from pipeline.engines import factory
+from pipeline.engines.process import factory
 from pipeline.workers.engines import Engines
 from tests.support.fakes import FakeDetector, FakeRecognizer, FakeSource
 

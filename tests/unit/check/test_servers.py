@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from pipeline.check.servers import ask_to_hear, ask_to_translate, place_of
-from pipeline.engines.openai import OpenAi
-from pipeline.engines.openai_speech import OpenAiSpeech
+from pipeline.engines.remote.openai import OpenAi
+from pipeline.engines.remote.openai_speech import OpenAiSpeech
 from pipeline.engines.specification import EngineSpec
 from tests.support.model_servers import MODEL, scripted, serves
 from tests.support.speech_servers import SPEECH_MODEL

@@ -40,7 +40,7 @@ def said(capsys: pytest.CaptureFixture[str]) -> list[str]:
 
 
 def own_log() -> structlog.stdlib.BoundLogger:
-    log: structlog.stdlib.BoundLogger = structlog.get_logger("pipeline.daemon.coordinator")
+    log: structlog.stdlib.BoundLogger = structlog.get_logger("pipeline.daemon.captions.coordinator")
     return log
 
 
@@ -53,7 +53,7 @@ def test_elsewhere_than_on_a_terminal_a_line_is_json(capsys: pytest.CaptureFixtu
     assert record == {
         "event": "command",
         "level": "info",
-        "logger": "pipeline.daemon.coordinator",
+        "logger": "pipeline.daemon.captions.coordinator",
         "name": "edit",
         "text": "Señor",
         "code": "b'x'",

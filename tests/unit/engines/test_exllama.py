@@ -12,7 +12,7 @@ import pytest
 
 from pipeline.core.errors import ConfigError, EngineCancelledError, EngineError, ModelError
 from pipeline.engines.exllama import ExLlama
-from pipeline.engines.gemma import Gemma
+from pipeline.engines.llama_cpp.gemma import Gemma
 from pipeline.models.resolve import resolve
 from tests.support import exllama_on_llama as stand_in
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import orjson
 import pytest
 
-from pipeline.engines.gemma import Gemma
-from pipeline.engines.marian import Marian
-from pipeline.engines.openai import OpenAi
+from pipeline.engines.ctranslate2.marian import Marian
+from pipeline.engines.ctranslate2.whisper import Whisper
+from pipeline.engines.llama_cpp.gemma import Gemma
+from pipeline.engines.remote.openai import OpenAi
 from pipeline.engines.specification import GPU_SHARES, EngineSpec
-from pipeline.engines.whisper import Whisper
 
 WHISPER = EngineSpec("whisper", "whisper:base", Path("/m/base"), {"device": "cpu", "threads": 2})
 MARIAN = EngineSpec("marian", "marian", Path("/m/marian"), {"compute_type": "int8"})

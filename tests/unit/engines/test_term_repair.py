@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.church.term_slots import names, words_in
+from pipeline.church.fidelity.term_slots import names, words_in
 from pipeline.core.resources import bundled
 from pipeline.core.standing import Standing
 from pipeline.core.terms import WantedTerm
 from pipeline.dictionary.glossary import Glossary, compile_glossary, parse_terms, shown, shown_all
-from pipeline.engines.marian import Marian
+from pipeline.engines.ctranslate2.marian import Marian
 from pipeline.engines.term_repair import repair, word_weights
 from tests.support.needs import needs_file
 from tests.support.paths import ROOT

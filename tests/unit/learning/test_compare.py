@@ -21,7 +21,7 @@ from pipeline.learning.compare import (
     read_comparisons,
     table_rows,
 )
-from pipeline.learning.folder import DataFolder
+from pipeline.learning.data.folder import DataFolder
 from pipeline.learning.measuring import SentenceSet, Spoken
 
 GATE = SentenceSet("gate", few(read(), 3))

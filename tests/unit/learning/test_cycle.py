@@ -13,7 +13,7 @@ from pipeline.config.loader import load
 from pipeline.core.errors import LearningError
 from pipeline.learning import cycle
 from pipeline.learning.cycle import QUIET_S, Step, is_serving, keep_focus, plan, read_focus, run
-from pipeline.learning.folder import DataFolder
+from pipeline.learning.data.folder import DataFolder
 from pipeline.session.reader import JOURNAL
 from tests.support.services import GOOD, UNSURE, hold
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from pipeline.dictionary.rules import Rule
-from pipeline.learning.collect import CollectSettings, collect
 from pipeline.learning.compare import ModelComparison, keep
 from pipeline.learning.cycle import keep_focus
 from pipeline.learning.dashboard import dashboard, figures
-from pipeline.learning.folder import DataFolder
+from pipeline.learning.data.collect import CollectSettings, collect
+from pipeline.learning.data.folder import DataFolder
 from tests.support.services import GOOD, NAME, STARTED, UNSURE, WRONG, decide, hold
 
 HOSTILE = "<script>alert(1)</script>"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.church.doubt import OWN, Evidence, in_use, shipped
+from pipeline.church.fidelity.doubt import OWN, Evidence, in_use, shipped
 from pipeline.core.errors import LearningError
 from pipeline.core.types import Check, Opinion, Word
 from pipeline.learning.judge import evidence_of_record, fit_judge, reviewed, write_judge

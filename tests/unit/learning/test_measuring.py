@@ -8,7 +8,8 @@ import pytest
 
 from pipeline.core.errors import LearningError
 from pipeline.core.resources import bundled
-from pipeline.learning.folder import PAIRS, DataFolder
+from pipeline.learning.data.folder import PAIRS, DataFolder
+from pipeline.learning.data.pairs import LearningPair
 from pipeline.learning.measuring import (
     OWN_SOUND,
     few_sentences,
@@ -17,8 +18,7 @@ from pipeline.learning.measuring import (
     sentence_sets,
     sound_sets,
 )
-from pipeline.learning.mixing import is_held_out
-from pipeline.learning.pairs import LearningPair
+from pipeline.learning.mix.mix_files import is_held_out
 
 
 def reviewed(number: int) -> LearningPair:

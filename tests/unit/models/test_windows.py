@@ -7,7 +7,7 @@ import pytest
 from pipeline.config.loader import load
 from pipeline.core.errors import ModelError
 from pipeline.core.resources import bundled
-from pipeline.engines.factory import recognizer_spec
+from pipeline.engines.process.factory import recognizer_spec
 from pipeline.models.windows import FULL_S, own_window_s
 from tests.support.needs import needs_file
 

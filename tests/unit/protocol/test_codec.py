@@ -14,7 +14,6 @@ from pipeline.core.errors import ProtocolError
 from pipeline.core.types import COMMANDS, KINDS, State
 from pipeline.protocol import codec
 from pipeline.protocol.caption import CaptionMessage, SourceText, TargetText
-from pipeline.protocol.check_messages import CheckMessage
 from pipeline.protocol.commands import (
     MAX_TEXT,
     AckMessage,
@@ -36,25 +35,29 @@ from pipeline.protocol.commands import (
     TypeCommand,
     VerseCommand,
 )
-from pipeline.protocol.desk import DoubtfulMessage, NotesMessage
 from pipeline.protocol.messages import (
     AliveMessage,
     AuthorizedMessage,
+    CheckMessage,
     DoneMessage,
+    DoubtfulMessage,
     EarlierMessage,
     ErrorMessage,
     FaultMessage,
     HelloMessage,
+    InvitationMessage,
     LevelMessage,
+    NotesMessage,
     NoticeMessage,
     Outgoing,
+    PairedMessage,
     PurgedMessage,
     ReloadedMessage,
     RuleMessage,
     StatusMessage,
     SuggestionMessage,
+    VolunteersMessage,
 )
-from pipeline.protocol.pairing import InvitationMessage, PairedMessage, VolunteersMessage
 from tests.support.paths import ROOT
 
 PROTOCOL_MD = (ROOT / "docs" / "PROTOCOL.md").read_text()

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.server import descriptors, rate_limits
+from pipeline.server import rate_limits
+from pipeline.server import transport as descriptors
 from tests.support.certificates import make
 from tests.support.hub import Service, fetch, in_loop, receive, serving, until
 

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from pipeline.captions.redaction import Redaction
-from pipeline.config.keeping import Session as SessionSettings
+from pipeline.config.section import Session as SessionSettings
 from pipeline.core.errors import SessionError
 from pipeline.core.reports import Fault
 from pipeline.core.timestamps import utc_now

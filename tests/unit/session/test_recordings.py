@@ -10,7 +10,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from pipeline.captions.redaction import Redaction
-from pipeline.config.keeping import Session as SessionSettings
+from pipeline.config.section import Session as SessionSettings
 from pipeline.core.types import Word
 from pipeline.records.utterance import UtteranceRecord
 from pipeline.session.recorder import SessionRecorder

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.church.notes import Notes, written
-from pipeline.church.notes_files import read_notes
+from pipeline.church.notes.notes import Notes, written
+from pipeline.church.notes.notes_files import read_notes
 from pipeline.session.reader import session_name, start_utc
 from pipeline.session.retention import discard_failed_start, discard_if_empty, prune
 from tests.support.recorder import recorder, spoken

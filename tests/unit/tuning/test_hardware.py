@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from pipeline.engines.llama import has_gpu
+from pipeline.engines.llama_cpp.llama import has_gpu
 from pipeline.tuning import hardware
 from pipeline.tuning.hardware import ExternalLoad, gpus, machine, parse_gpus
 from pipeline.tuning.plan import Gpu

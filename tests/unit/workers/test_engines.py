@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.config.loader import load
-from pipeline.engines.factory import engine_processes
+from pipeline.engines.process.factory import engine_processes
 from pipeline.workers.engines import Engines
 from pipeline.workers.languages import TargetEngines
 from tests.support.fakes import FakeDetector, FakeRecognizer, FakeSource, FakeTranslator, pcm_of

@@ -14,7 +14,7 @@ from pipeline.config.schema import Settings
 from pipeline.core.reports import Report, WorkerEnded, WorkerReady
 from pipeline.core.standing import Reopened
 from pipeline.core.types import Caption, Comparison, Pcm, Recognition
-from pipeline.daemon.state import DaemonState
+from pipeline.daemon.context.state import DaemonState
 from pipeline.dictionary.store import Dictionary
 from pipeline.protocol.caption import CaptionMessage, SourceText, TargetText
 from pipeline.workers.degradation import Degradation, Waits

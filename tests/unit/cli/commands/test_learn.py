@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.cli.main import main
-from pipeline.learning.folder import DataFolder
+from pipeline.learning.data.folder import DataFolder
 from tests.support.services import GOOD, NAME, UNSURE, WRONG, hold
 
 PLACES = ("--sessions", "sessions", "--data", "learning")

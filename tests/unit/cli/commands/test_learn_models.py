@@ -9,7 +9,7 @@ import pytest
 from pipeline.cli.main import main
 from pipeline.core.resources import bundled
 from pipeline.learning.compare import read_comparisons
-from pipeline.learning.folder import DataFolder
+from pipeline.learning.data.folder import DataFolder
 
 
 @pytest.fixture(autouse=True)

@@ -22,8 +22,8 @@ from pipeline.cli.commands.run import DEMO, STARTER, _finish, _hold_sessions
 from pipeline.cli.main import main
 from pipeline.config.loader import leaves, load
 from pipeline.config.schema import Settings
-from pipeline.daemon.app import App
-from pipeline.daemon.new_day import NewDay
+from pipeline.daemon.context.new_day import NewDay
+from pipeline.daemon.life.app import App
 from scripts.support.program import call
 from tests.support.daemon import DURATION_S, SCRIPT, Service, all_finals
 from tests.support.fakes import FakeSource, pcm_of

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.church import editions, verse_index
-from pipeline.church.mention import Reference
+from pipeline.church.scripture import editions, verse_index
+from pipeline.church.scripture.mention import Reference
 from pipeline.cli.main import main
 from tests.support.sword_module import Module, zipped
 

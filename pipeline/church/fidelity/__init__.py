@@ -1,0 +1,1 @@
+"""Each final compared with what was said: references, numbers, negation, church words."""

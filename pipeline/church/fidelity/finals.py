@@ -1,0 +1,188 @@
+"""A final caption compared with what was said: references, numbers, negation, church words. Pure.
+
+What differs is repaired where only one repair is possible, and is marked as doubtful otherwise.
+Whatever stands outside of a repaired slot stays letter by letter.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from pipeline.church.fidelity import negation, numbers
+from pipeline.church.fidelity.numbers import Quantity
+from pipeline.church.scripture import references
+from pipeline.church.scripture.references import Mention, end_of_numbers, find_slot
+from pipeline.config.schema import Church
+from pipeline.core.terms import TermRepair
+from pipeline.core.types import Caption, Check
+from pipeline.dictionary.glossary import Glossary, shown
+
+_MEASURES = re.compile(
+    r"\b(?:feet|foot|inch\w*|miles?|yards?|pounds?|ounces?|gallons?|acres?|degrees|fahrenheit|"
+    r"cubits?|dollars?|pies|pulgadas?|millas?|yardas?|libras?|grados|"
+    r"pieds|pouces?|milles|livres?|onces?|degrés|coudées?|verges?)\b",
+    re.IGNORECASE,
+)
+"""Who says so many miles may be translated with so many kilometres."""
+
+
+def checked(caption: Caption, church: Church, glossary: Glossary | None = None) -> Caption:
+    """Return a final caption with its repairs, and what was found.
+
+    Church words were put in by the translator already; what became of them is told. A caption in
+    the language that was spoken comes back as it is.
+    """
+    said, source, target = caption.transcript.text, caption.transcript.lang, caption.lang
+    if source == target or not (said and caption.text):
+        return caption
+    text, checks = caption.text, []
+    if church.references:
+        text, found = _with_references(said, text, (source, target))
+        checks += found
+    # The numbers of a reference that is missing would be reported once more.
+    if church.numbers and not any(check.outcome == "doubtful" for check in checks):
+        text, found = _with_numbers(said, text, (source, target))
+        checks += found
+    if church.negation and (word := negation.lost(said, text, (source, target))):
+        checks.append(Check("negation", "doubtful", word))
+    if church.glossary and glossary:
+        repairs = caption.translation.repairs if caption.translation else ()
+        # Last, and of the text as it stands now: the repairs above may have moved its words.
+        checks += _terms(said, text, glossary, {repair.term: repair for repair in repairs})
+    if not checks:
+        return caption
+    return replace(caption, text=text, stable=len(text), checks=(*caption.checks, *checks))
+
+
+def _with_references(said: str, text: str, langs: tuple[str, str]) -> tuple[str, list[Check]]:
+    """Return the text with every reference of `said` as its language prints it."""
+    meant = references.find(said, langs[0])
+    if not meant or not references.LANGS.issuperset(langs):
+        return text, []
+    there = _mentions(text, langs)
+    checks: list[Check] = []
+    changes: list[tuple[int, int, str]] = []
+    for mention in meant:
+        words = said[mention.start : mention.end]
+        new = references.printed(mention.reference, langs[1])
+        # Each place of the translation stands for one reference at most, so it is taken out below.
+        other, is_equal = _counterpart(mention, meant, there)
+        if other is None:
+            span = None if _rivals(mention, meant) else find_slot(text, mention.reference, langs)
+            if span is None or not _is_free(span, there, changes):
+                checks.append(Check("reference", "doubtful", words, written=new))
+                continue
+            checks.append(Check("reference", "repaired", words, text[slice(*span)], new))
+            changes.append((*span, new))
+            continue
+        there.remove(other)
+        found = text[other.start : other.end]
+        # A right reference in another form ("chapter 3 of John") is good Spanish; it is left alone.
+        if is_equal and (found == new or not other.book_first):
+            checks.append(Check("reference", "right", words, found, found))
+            continue
+        end = other.end if is_equal else end_of_numbers(text, other.end)
+        start, new = references.slot(text, other, new, langs[1])
+        checks.append(
+            Check("reference", "written" if is_equal else "repaired", words, text[start:end], new)
+        )
+        changes.append((start, end, new))
+    # From the end, so that the places of those before stay right.
+    for start, end, new in sorted(changes, reverse=True):
+        text = text[:start] + new + text[end:]
+    return text, checks
+
+
+def _terms(
+    said: str, text: str, glossary: Glossary, repairs: Mapping[str, TermRepair]
+) -> Iterator[Check]:
+    """Yield for each church word whether its rendering is there, and whether it was put in."""
+    for term in glossary.find(said):
+        words = said[term.start : term.end]
+        place = shown(text, term)
+        if place is None:
+            best = term.forms[0] if term.forms else ""
+            yield Check("term", "doubtful", words, written=best, term=term.term)
+            continue
+        there = text[slice(*place)]
+        if repair := repairs.get(term.term):
+            yield Check("term", "repaired", words, repair.found, there, term.term)
+        else:
+            yield Check("term", "right", words, there, there, term.term)
+
+
+def _mentions(text: str, langs: tuple[str, str]) -> list[Mention]:
+    """Return the references of a translation; names that it left as they were count as well."""
+    found = list(references.find(text, langs[1], strict=False))
+    for mention in references.find(text, langs[0], strict=False):
+        if all(mention.end <= other.start or mention.start >= other.end for other in found):
+            found.append(replace(mention, book_first=True))
+    return sorted(found, key=lambda mention: mention.start)
+
+
+def _counterpart(
+    mention: Mention, meant: tuple[Mention, ...], there: list[Mention]
+) -> tuple[Mention | None, bool]:
+    """Return the place in the translation that stands for a reference, and whether it is right."""
+    wanted = mention.reference
+    for other in there:
+        if other.reference == wanted:
+            return other, True
+    same_book = [other for other in there if other.reference.book == wanted.book]
+    if len(same_book) == 1 and not _rivals(mention, meant):
+        return same_book[0], False
+    same_place = [
+        other
+        for other in there
+        if wanted.verse
+        and (other.reference.chapter, other.reference.verse) == (wanted.chapter, wanted.verse)
+    ]
+    return (same_place[0], False) if len(same_place) == 1 and len(meant) == 1 else (None, False)
+
+
+def _rivals(mention: Mention, meant: tuple[Mention, ...]) -> list[Mention]:
+    """Return the other references to the same book: which is which could not be told."""
+    return [m for m in meant if m.reference.book == mention.reference.book and m is not mention]
+
+
+def _is_free(
+    span: tuple[int, int], there: list[Mention], changes: list[tuple[int, int, str]]
+) -> bool:
+    taken = [(mention.start, mention.end) for mention in there]
+    taken += [(start, end) for start, end, _ in changes]
+    return all(span[1] <= start or span[0] >= end for start, end in taken)
+
+
+def _with_numbers(said: str, text: str, langs: tuple[str, str]) -> tuple[str, list[Check]]:
+    """Return the text with a number put right, if exactly one is different."""
+    if not numbers.LANGS.issuperset(langs):
+        return text, []
+    outside = list(_stretches(references.find(said, langs[0])))
+    in_text = list(_stretches(_mentions(text, langs))) if outside else []
+    difference = numbers.compare(
+        numbers.find(said, langs[0], outside),
+        numbers.find(text, langs[1], in_text),
+        (said, text),
+        langs,
+    )
+    # One missing and one too many: they are the same number. Of two pairs nobody could tell.
+    if len(difference.said) == len(difference.written) == 1:
+        (meant,), (other,) = difference.said, difference.written
+        new = numbers.written_like(meant, other, langs[1])
+        if new and not (_MEASURES.search(said) or _MEASURES.search(text)):
+            new = new[0].upper() + new[1:] if text[other.start].isupper() else new
+            check = Check("number", "repaired", _of(said, meant), _of(text, other), new)
+            return text[: other.start] + new + text[other.end :], [check]
+    missing = [Check("number", "doubtful", _of(said, q)) for q in difference.said]
+    added = [Check("number", "doubtful", "", _of(text, q)) for q in difference.written]
+    return text, missing + added
+
+
+def _of(text: str, quantity: Quantity) -> str:
+    return text[quantity.start : quantity.end]
+
+
+def _stretches(mentions: tuple[Mention, ...] | list[Mention]) -> Iterator[tuple[int, int]]:
+    return ((mention.start, mention.end) for mention in mentions)

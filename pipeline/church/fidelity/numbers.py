@@ -1,0 +1,263 @@
+"""Numbers, years and times of a text, compared between what was said and its translation. Pure.
+
+Both texts are read into values, so that "twelve", "12" and "doce" are one. A 1 never counts, since
+"un" and "one" are articles and pronouns as well.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from pipeline.church.fidelity.number_context import WORDS
+from pipeline.church.fidelity.times import read_time
+from pipeline.church.scripture.number_words import WORDS as NUMBER_WORDS
+from pipeline.church.scripture.number_words import read
+from pipeline.church.scripture.tokens import Tokens
+from pipeline.text.words import plain
+
+Kind = Literal["number", "ordinal", "time"]
+Stretch = tuple[int, int]
+"""From one character of a text up to another."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """A number where it stands in a text."""
+
+    kind: Kind
+    value: int
+    """Of a time: minutes since midnight or noon, below 720."""
+    start: int
+    """In characters of the text."""
+    end: int
+    in_digits: bool
+    tenths: str = ""
+    """What stands behind the decimal sign."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Numbers that have no equal in the other text."""
+
+    said: tuple[Quantity, ...]
+    written: tuple[Quantity, ...]
+
+
+LANGS = frozenset(WORDS)
+_DECIMAL = re.compile(r"(?<![\d.,:])(\d{1,3}(?:[.,]\d{3})+|\d+)[.,](\d{1,2})(?!\d|[.,]\d)")
+_HALF_DAY = re.compile(r"(?<![\d:.,])(1[0-2]|0?[1-9])\s*[ap]\.?\s?m\b", re.IGNORECASE)
+_CLOCK = re.compile(
+    r"(?<![\d:.])([01]?\d|2[0-4])[:.]([0-5]\d)(?![\d:])\s*(?:([ap])\.?\s?m\b)?", re.IGNORECASE
+)
+# In French spaces part thousands: "40 000", "1 234,5".
+_GROUPED = re.compile(
+    r"(?<![\d.,:])(\d{1,3}(?:[ \u00a0\u202f]\d{3})+)(?:,(\d{1,2}))?(?![\d.,]\d|\d)"
+)
+_HOURS = re.compile(r"(?<![\d:.,])([01]?\d|2[0-4])\s?h(?:\s?([0-5]\d))?(?!\w)", re.IGNORECASE)
+_FRENCH_ROMAN = r"\b([IVX]+)(?:e|ème|ᵉ)"
+# "Siglo XXI", "siglos XIX y XX"; "XXe siècle", "XIXe et XXe siècles".
+_CENTURIES = {
+    "es": re.compile(r"\b[Ss]iglos?\s+([IVX]+)(?:\s+(?:y|o|al?)\s+([IVX]+))?\b"),
+    "fr": re.compile(rf"(?:{_FRENCH_ROMAN}\s+(?:et|ou|au)\s+(?:le\s+)?)?{_FRENCH_ROMAN}\s+siècle"),
+}
+_YEARS = range(1100, 2100)
+
+
+def find(text: str, lang: str, skip: Collection[Stretch] = ()) -> tuple[Quantity, ...]:
+    """Return the numbers of a text, left to right, but for those in the stretches to skip."""
+    if lang not in LANGS:
+        return ()
+    words = WORDS[lang]
+    taken = [*skip, *(match.span() for match in words.idioms.finditer(text))]
+    found: list[Quantity] = []
+
+    def take(quantity: Quantity) -> None:
+        if _is_free(quantity.start, quantity.end, taken):
+            taken.append((quantity.start, quantity.end))
+            found.append(quantity)
+
+    if lang == "fr":
+        for quantity in _french_digits(text):
+            take(quantity)
+    for match in _CENTURIES[lang].finditer(text) if lang in _CENTURIES else ():
+        for group in (1, 2):
+            if numeral := match[group]:
+                take(Quantity("ordinal", _roman(numeral), *match.span(group), in_digits=False))
+    # Times and decimals first: their digits would be numbers of their own.
+    for match in _CLOCK.finditer(text):
+        # A dot is a decimal sign unless am or pm follows.
+        is_clock = ":" in match.group() or match.group(3) is not None
+        if is_clock:
+            minutes = int(match.group(1)) % 12 * 60 + int(match.group(2))
+            take(Quantity("time", minutes, match.start(), match.end(2), in_digits=True))
+    for match in _HALF_DAY.finditer(text):
+        minutes = int(match.group(1)) % 12 * 60
+        take(Quantity("time", minutes, *match.span(1), in_digits=True))
+    for match in _DECIMAL.finditer(text):
+        value, tenths = _whole(match.group(1)), match.group(2).rstrip("0")
+        take(Quantity("number", value, match.start(), match.end(), in_digits=True, tenths=tenths))
+    for quantity in _read(Tokens(text), lang):
+        take(quantity)
+    return tuple(sorted(found, key=lambda quantity: quantity.start))
+
+
+def _french_digits(text: str) -> Iterator[Quantity]:
+    """Yield what French writes in signs of its own: "40 000", "15 h 30"."""
+    for match in _GROUPED.finditer(text):
+        value, tenths = _whole(match[1]), (match[2] or "").rstrip("0")
+        yield Quantity("number", value, *match.span(), in_digits=True, tenths=tenths)
+    for match in _HOURS.finditer(text):
+        minutes = int(match[1]) % 12 * 60 + int(match[2] or 0)
+        yield Quantity("time", minutes, *match.span(), in_digits=True)
+
+
+def _whole(digits: str) -> int:
+    """Return a number in digits without the signs that part thousands."""
+    return int(re.sub(r"\D", "", digits))
+
+
+def _roman(numeral: str) -> int:
+    values = [{"I": 1, "V": 5, "X": 10}[sign] for sign in numeral]
+    # A smaller sign before a greater one is taken away: XIV.
+    return sum(
+        -value if any(later > value for later in values[at + 1 : at + 2]) else value
+        for at, value in enumerate(values)
+    )
+
+
+def compare(
+    said: Sequence[Quantity],
+    written: Sequence[Quantity],
+    texts: tuple[str, str],
+    langs: tuple[str, str],
+) -> Difference:
+    """Return the numbers that stand in one of two texts only.
+
+    `texts` and `langs` are those of what was said and of its translation, in this order: a number
+    may also be said by a word such as "both".
+    """
+    left = list(written)
+    missing = []
+    for quantity in said:
+        equal = next((other for other in left if _equal(quantity, other)), None)
+        if equal is not None:
+            # One number of the translation stands for one that was said.
+            left.remove(equal)
+        else:
+            missing.append(quantity)
+    return Difference(
+        tuple(q for q in missing if _is_sure(q, texts, langs)),
+        tuple(q for q in left if _is_sure(q, texts[::-1], langs[::-1])),
+    )
+
+
+def _is_sure(quantity: Quantity, texts: tuple[str, ...], langs: tuple[str, ...]) -> bool:
+    """Whether a number of the first text is one that the second should have and has not."""
+    word = plain(texts[0][quantity.start : quantity.end])
+    if quantity.value < 2 or word in WORDS[langs[0]].unsure:
+        return False
+    return not _is_meant(quantity, texts[1], langs[1])
+
+
+def written_like(quantity: Quantity, other: Quantity, lang: str) -> str:
+    """Return a number as it is to stand in the place of another one, "" if that is not certain.
+
+    In words only where a language has one word for it that never changes.
+    """
+    if quantity.kind == "time" or quantity.tenths or other.tenths:
+        return ""
+    if quantity.kind == "ordinal" or other.kind != "number":
+        return ""
+    if other.in_digits or quantity.value >= 30:
+        is_parted = lang == "fr" and quantity.value >= 10_000
+        digits = f"{quantity.value:,}" if is_parted else str(quantity.value)
+        return digits.replace(",", "\u00a0")
+    return _IN_WORDS[lang].get(quantity.value, "")
+
+
+_SPANISH = (
+    "dos tres cuatro cinco seis siete ocho nueve diez once doce trece catorce quince dieciséis "
+    "diecisiete dieciocho diecinueve veinte"
+)
+_FRENCH = (
+    "deux trois quatre cinq six sept huit neuf dix onze douze treize quatorze quinze seize "
+    "dix-sept dix-huit dix-neuf vingt"
+)
+_IN_WORDS: Mapping[str, Mapping[int, str]] = {
+    "es": dict(enumerate(_SPANISH.split(), 2)),
+    "fr": dict(enumerate(_FRENCH.split(), 2)),
+    "en": {value: word for word, value in NUMBER_WORDS["en"].small.items() if value > 1},
+}
+
+
+def _equal(said: Quantity, other: Quantity) -> bool:
+    if said.tenths != other.tenths:
+        return False
+    if said.kind == "time" and other.kind == "time":
+        return said.value == other.value
+    if "time" in (said.kind, other.kind):
+        time, plain = (said, other) if said.kind == "time" else (other, said)
+        # "At three" may be said as a bare number: the full hour, of any half of the day.
+        return time.value % 60 == 0 and time.value // 60 == plain.value % 12
+    return said.value == other.value
+
+
+def _is_meant(quantity: Quantity, text: str, lang: str) -> bool:
+    """Whether a text says a number by a word that is none."""
+    meaning = WORDS[lang].meaning.get(quantity.value, frozenset())
+    return not meaning.isdisjoint(Tokens(text).words)
+
+
+def _is_free(start: int, end: int, taken: Collection[Stretch]) -> bool:
+    return all(end <= first or start >= last for first, last in taken)
+
+
+def _read(tokens: Tokens, lang: str) -> Iterator[Quantity]:
+    at = 0
+    while at < len(tokens):
+        quantity, end = _time(tokens, at, lang) or _number(tokens, at, lang) or (None, at + 1)
+        if quantity is not None:
+            yield quantity
+        at = end
+
+
+def _number(tokens: Tokens, at: int, lang: str) -> tuple[Quantity, int] | None:
+    number = read(tokens, at, lang)
+    if number is None:
+        return None
+    start, in_digits = tokens.spans[at][0], tokens.word(at).isdecimal()
+    value, end = number.value, number.end
+    if lang == "en" and not number.ordinal and (year := _year(tokens, number.value, end)):
+        value, end = year
+    kind: Kind = "ordinal" if number.ordinal else "number"
+    return Quantity(kind, value, start, tokens.spans[end - 1][1], in_digits), end
+
+
+def _year(tokens: Tokens, hundreds: int, end: int) -> tuple[int, int] | None:
+    """Return the year that is said in two halves: "nineteen eighty-four", "twenty oh five"."""
+    # From "eleven oh two" to "twenty ninety-nine"; with the second half in digits it is chapter
+    # and verse.
+    if not 11 <= hundreds <= 20 or not tokens.is_joined(end - 1) or tokens.word(end).isdecimal():
+        return None
+    is_zero = tokens.word(end) in ("oh", "o")
+    rest = read(tokens, end + is_zero, "en")
+    if (
+        rest is None
+        or rest.ordinal
+        or not (1 if is_zero else 10) <= rest.value < (10 if is_zero else 100)
+    ):
+        return None
+    value = hundreds * 100 + rest.value
+    return (value, rest.end) if value in _YEARS else None
+
+
+def _time(tokens: Tokens, at: int, lang: str) -> tuple[Quantity, int] | None:
+    found = read_time(tokens, at, lang)
+    if found is None:
+        return None
+    minutes, end = found
+    start = tokens.spans[at][0]
+    return Quantity("time", minutes % 720, start, tokens.spans[end - 1][1], in_digits=False), end

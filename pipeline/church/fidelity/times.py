@@ -1,0 +1,123 @@
+"""Times of day in words: "half past three", "las tres y media", "trois heures et demie". Pure."""
+
+from __future__ import annotations
+
+from pipeline.church.fidelity.number_context import WORDS, NumberContext
+from pipeline.church.scripture.number_words import read
+from pipeline.church.scripture.tokens import Tokens
+
+
+def read_time(tokens: Tokens, at: int, lang: str) -> tuple[int, int] | None:
+    """Return the time that begins at a token, in minutes, and the token behind it.
+
+    Minutes may be below zero or above half a day. None where no time begins.
+    """
+    return _READERS[lang](tokens, at, WORDS[lang])
+
+
+def _english_time(tokens: Tokens, at: int, words: NumberContext) -> tuple[int, int] | None:
+    """Read "half past three", "a quarter to four", "three thirty" behind "at", "three o'clock"."""
+    word = tokens.word(at)
+    if word in words.half | words.quarter:
+        minutes, end = (30 if word in words.half else 15), at + 1
+    elif first := read(tokens, at, "en"):
+        minutes, end = first.value, first.end
+    else:
+        return None
+    joint = tokens.word(end)
+    if minutes < 60 and joint in words.past | words.to and (hour := read(tokens, end + 1, "en")):
+        # "Ten to three" may be a range as well; with "past" it is a time.
+        sure = word in words.half | words.quarter or joint == "past"
+        if sure and 1 <= hour.value <= 12 and not hour.ordinal:
+            sign = 1 if joint in words.past else -1
+            return hour.value * 60 + sign * minutes, hour.end
+    if word in words.half | words.quarter or not 1 <= minutes <= 12:
+        return None
+    if joint in words.after_time or _is_dotted(tokens, end):
+        return minutes * 60, end
+    second = read(tokens, end, "en") if tokens.is_joined(end - 1) else None
+    if second is None or not 10 <= second.value < 60 or second.ordinal:
+        return None
+    # "Three thirty" alone may be a chapter and its verse.
+    is_cued = (
+        tokens.word(at - 1) in words.before_time or tokens.word(second.end) in words.after_time
+    )
+    return (minutes * 60 + second.value, second.end) if is_cued else None
+
+
+def _is_dotted(tokens: Tokens, at: int) -> bool:
+    """Whether "p.m." stands at a token, which is two for its dot."""
+    return (
+        tokens.word(at) in ("a", "p") and tokens.word(at + 1) == "m" and tokens.gap(at)[:1] == "."
+    )
+
+
+def _spanish_time(tokens: Tokens, at: int, words: NumberContext) -> tuple[int, int] | None:
+    """Read "las tres y media", "las cuatro menos cuarto", "las tres y diez"."""
+    hour = read(tokens, at, "es") if tokens.word(at - 1) in words.before_time else None
+    if hour is None or hour.ordinal or not 1 <= hour.value <= 12:
+        return None
+    joint = tokens.word(hour.end)
+    if joint not in words.past | words.to:
+        minutes_said = read(tokens, hour.end, "es") if tokens.is_joined(hour.end - 1) else None
+        if minutes_said is None or not 10 <= minutes_said.value < 60 or minutes_said.ordinal:
+            return None
+        return hour.value * 60 + minutes_said.value, minutes_said.end
+    after = tokens.word(hour.end + 1)
+    if after in words.half | words.quarter:
+        minutes, end = (30 if after in words.half else 15), hour.end + 2
+    else:
+        number = read(tokens, hour.end + 1, "es")
+        if number is None or not 1 <= number.value < 60:
+            return None
+        minutes, end = number.value, number.end
+    return hour.value * 60 + (minutes if joint in words.past else -minutes), end
+
+
+def _french_time(tokens: Tokens, at: int, words: NumberContext) -> tuple[int, int] | None:
+    """Read "trois heures et demie", "quatre heures moins le quart", "quinze heures trente".
+
+    "Trois heures" alone is a number: it may be how long something took.
+    """
+    word = tokens.word(at)
+    if word in _NOON:
+        hour, end, is_cued = _NOON[word], at + 1, True
+    else:
+        said = read(tokens, at, "fr")
+        if said is None or said.ordinal or said.value > 24:
+            return None
+        if tokens.word(said.end) not in words.after_time or not tokens.is_joined(said.end - 1):
+            return None
+        # So many hours and a half may be how long something took as well.
+        is_cued = tokens.word(at - 1) in words.before_time
+        hour, end = said.value, said.end + 1
+    minutes = _french_minutes(tokens, end, words, is_cued=is_cued)
+    if minutes is None:
+        # "À quinze heures" is what others call three.
+        return (hour * 60, end) if is_cued and hour > 12 else None
+    return hour * 60 + minutes[0], minutes[1]
+
+
+def _french_minutes(
+    tokens: Tokens, at: int, words: NumberContext, *, is_cued: bool
+) -> tuple[int, int] | None:
+    """Return the minutes that are said behind an hour, and where they end."""
+    if not tokens.is_joined(at - 1):
+        return None
+    joint, after = tokens.word(at), tokens.word(at + 1)
+    if joint in words.past and is_cued and after in words.half | words.quarter:
+        return (30 if after in words.half else 15), at + 2
+    is_before = joint in words.to
+    first = at + (is_before + (after in ("le", "un")) if is_before else 0)
+    if is_before and tokens.word(first) in words.quarter:
+        return -15, first + 1
+    number = read(tokens, first, "fr")
+    # "Trois heures dix minutes" took so long.
+    if number is None or number.ordinal or tokens.word(number.end).startswith("minute"):
+        return None
+    minutes = -number.value if is_before else number.value
+    return (minutes, number.end) if 1 <= number.value < 60 else None
+
+
+_NOON = {"midi": 12, "minuit": 0}
+_READERS = {"en": _english_time, "es": _spanish_time, "fr": _french_time}

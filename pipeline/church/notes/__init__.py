@@ -1,0 +1,1 @@
+"""Sermon notes: the names and verses that a preacher has prepared."""

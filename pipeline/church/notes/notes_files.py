@@ -1,0 +1,210 @@
+"""A preacher's notes as they come: .docx, .pdf, .md, .txt; and where what was drawn out is kept."""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+from pipeline.church.notes.notes import Notes, draw, parse
+from pipeline.core.errors import NotesError
+from pipeline.core.files import WholeFile, read_at_most
+from pipeline.core.limited import Limits, call
+from pipeline.core.sizes import human_size
+
+NOTES = "notes.toml"
+"""In the sessions' folder until a service begins, then in that session's own folder."""
+
+_MOST_BYTES = 20_000_000
+_MOST_CHARACTERS = 300_000
+_MOST_PAGES = 100
+_WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+_NO_TEXT = re.compile("[\0-\x08\x0e-\x1f\x7f\ud800-\udfff]")
+"""Control characters and halves of characters: no file can be written with them in it."""
+_END = "\n"
+"""Of a paragraph."""
+_MARKS = re.compile(r"^[ \t]*+(?:#{1,6}\s+|[-*+>]\s+|\d+\.\s+)|[*_`]{1,3}", re.MULTILINE)
+_FIX = "Save it again, as .docx or as plain text, and add that."
+
+
+LIMITS = Limits(seconds=60, memory_bytes=1 << 30, answer_bytes=16 << 20)
+"""A hundred pages of PDF take some 6 s, longer while the engines want the processor."""
+
+
+async def draw_out(content: bytes, name: str, lang: str) -> Notes:
+    """Return what is drawn out of a file of notes, read in a process of its own.
+
+    The file's name says what it is, `lang` is the language of the notes. Raises NotesError.
+    """
+
+    def failed(what: str) -> NotesError:
+        return NotesError("notes-unreadable", f"{name} {what}.", _FIX)
+
+    return await call(LIMITS, failed, drawn, content, name, lang)
+
+
+def drawn(content: bytes, name: str, lang: str) -> Notes:
+    """Return what is drawn out of a file of notes, in this process. Raises NotesError."""
+    return draw(text_of(content, name), lang)
+
+
+def content_of(path: Path) -> bytes:
+    """Return the content of a file of notes. Raises NotesError."""
+    _reader(path.suffix, str(path))  # first: what is of no kind that is known need not be there
+    try:
+        content = read_at_most(path, _MOST_BYTES)
+    except FileNotFoundError as error:
+        raise NotesError("notes-missing", f"{path}: {error.strerror}.", "") from None
+    except OSError as error:
+        raise NotesError("notes-unreadable", f"{path}: {error.strerror}.", "") from None
+    if content is None:
+        raise _too_long(str(path), f"has more than {human_size(_MOST_BYTES)}")
+    return content
+
+
+def text_of(content: bytes, name: str) -> str:
+    """Return the text of notes; the file's name says what it is. Raises NotesError."""
+    text = _reader(Path(name).suffix, name)(content, name)
+    if len(text) > _MOST_CHARACTERS:
+        raise _too_long(name, f"has {len(text)} characters")
+    if not re.search(r"\w", text):
+        fix = "Is it a scan? Save the text itself, as .docx or .txt."
+        raise NotesError("notes-empty", f"{name}: there is no text in it.", fix)
+    return _NO_TEXT.sub("", text)
+
+
+def _reader(suffix: str, name: str) -> Callable[[bytes, str], str]:
+    if reader := _READERS.get(suffix.lower()):
+        return reader
+    fix = f"Save it as one of {', '.join(_READERS)}."
+    raise NotesError("notes-unknown", f"{name}: this kind of file is not known.", fix)
+
+
+def _too_long(name: str, what: str) -> NotesError:
+    fix = "Give what is said on the day: a sermon has some ten pages."
+    return NotesError("notes-too-long", f"{name} {what}: that is no sermon.", fix)
+
+
+def _plain(content: bytes, name: str) -> str:
+    # Of text only UTF-16 has zeros, and it begins with a mark.
+    if b"\0" in content[:4096] and not content.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise NotesError("notes-unreadable", f"{name} is not a text file.", _FIX)
+    # cp1252 is what older editors on Windows write; latin-1 below takes any byte.
+    for encoding in (
+        "utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig",
+        "cp1252",
+    ):
+        try:
+            return content.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+    return content.decode("latin-1")
+
+
+def _markdown(content: bytes, name: str) -> str:
+    return _MARKS.sub("", _plain(content, name))
+
+
+def _docx(content: bytes, name: str) -> str:
+    """Return the paragraphs of a Word file: XML in a zip."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as parts:
+            part = parts.getinfo("word/document.xml")
+            # By what the archive says: zipfile unpacks no more of a part than that.
+            if part.file_size > _MOST_BYTES:
+                raise _too_long(name, f"has {human_size(part.file_size)} of text")
+            parser = ET.XMLParser(target=_Paragraphs(name))  # noqa: S314 - no entities
+            parser.feed(parts.read(part))
+        return str(parser.close())
+    except (OSError, KeyError, zipfile.BadZipFile, ET.ParseError, RuntimeError) as error:
+        message = f"{name} is no whole Word file: {error}"
+        raise NotesError("notes-unreadable", message, _FIX) from None
+
+
+class _Paragraphs:
+    """Collects the text of Word's XML as the target of a parser: no tree, however deep it is."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._pieces = [_END]
+        self._is_text = False
+
+    def doctype(self, *_: str | None) -> None:
+        """Refuse what Word never writes: without it there are no entities to expand."""
+        raise NotesError("notes-unreadable", f"{self._name} has a DOCTYPE in it.", _FIX)
+
+    def start(self, tag: str, _: Mapping[str, str]) -> None:
+        """Take the beginning of an element."""
+        self._is_text = tag == f"{_WORD}t"
+        # The paragraphs of a text box are inside of another paragraph.
+        if tag == f"{_WORD}p" and self._pieces[-1] != _END:
+            self._pieces.append(_END)
+
+    def end(self, tag: str) -> None:
+        """Take the end of an element."""
+        self._is_text = False
+        if tag == f"{_WORD}p":
+            self._pieces.append(_END)
+
+    def data(self, text: str) -> None:
+        """Take text."""
+        if self._is_text:
+            self._pieces.append(text)
+
+    def close(self) -> str:
+        """Return the whole text, a line a paragraph."""
+        return "".join(self._pieces[1:]).removesuffix(_END)
+
+
+def _pdf(content: bytes, name: str) -> str:
+    try:
+        import pypdf  # noqa: PLC0415 - an extra
+    except ModuleNotFoundError:
+        fix = "Run `pip install stark-translate[notes]`, or save the notes as .docx or .txt."
+        raise NotesError("notes-no-pdf", f"{name}: PDF needs one more package.", fix) from None
+    try:
+        pages = pypdf.PdfReader(io.BytesIO(content)).pages
+        count = len(pages)
+        # Counted first: to read the pages of a whole book would take its time.
+        text = "\n".join(page.extract_text() for page in pages) if count <= _MOST_PAGES else ""
+    except Exception as error:  # noqa: BLE001 - broken files raise all kinds
+        message = f"{name} cannot be read as a PDF: {error}"
+        raise NotesError("notes-unreadable", message, _FIX) from None
+    if count > _MOST_PAGES:
+        raise _too_long(name, f"has {count} pages")
+    return text
+
+
+_READERS: Mapping[str, Callable[[bytes, str], str]] = {
+    ".docx": _docx,
+    ".pdf": _pdf,
+    ".md": _markdown,
+    ".txt": _plain,
+}
+
+
+def read_notes(path: Path) -> Notes:
+    """Read what was drawn out of notes. Raises NotesError."""
+    try:
+        content = path.read_text("utf-8")
+    except FileNotFoundError:
+        fix = "Add some with `stark-translate notes add FILE`."
+        raise NotesError("notes-missing", f"{path}: there are no notes.", fix) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise NotesError("notes-unreadable", f"{path}: {error}", "Draw them again.") from None
+    return parse(content, str(path))
+
+
+def write_notes(path: Path, content: str) -> None:
+    """Write it whole or not at all. Raises NotesError."""
+    file = WholeFile(path)
+    file.content = content.encode()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file.flush()
+    except OSError as error:
+        fix = f"Let the program's user write in {path.parent}."
+        raise NotesError("notes-unwritable", f"{path}: {error.strerror}.", fix) from None

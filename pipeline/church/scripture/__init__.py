@@ -1,0 +1,1 @@
+"""Bible references, printed Bibles and quoted verses."""

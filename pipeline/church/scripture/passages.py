@@ -1,0 +1,292 @@
+"""Decide when a printed verse is shown: for a reference with its words, or a sure quotation. Pure.
+
+The words of the last half minute are compared with the Bible after each final. A verse goes on air
+by itself only if its reference was said and enough of its words were, if a quotation alone passes
+strict thresholds in two utterances, or if the verse before it is on air and the reading goes on.
+Anything less is a suggestion, which the operator takes or dismisses.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from pipeline.church.scripture import quotations, references
+from pipeline.church.scripture.books import verses
+from pipeline.church.scripture.mention import Reference
+from pipeline.church.scripture.quotations import Index, Quotation
+from pipeline.church.scripture.verse_index import words_of
+
+WINDOW_S = 30.0
+_REFERENCE_S = 90.0
+"""So long a reference that was said may be followed by its words."""
+_READING_S = 45.0
+"""So long after a verse the reading may go on with the next one."""
+_AGAIN_S = 180.0
+"""A verse that was shown is not shown again so soon."""
+_REFUSED_S = 600.0
+"""A suggestion that was dismissed stays away so long."""
+_MOST_WORDS = 40
+"""Of the window: the newest words, of which the new utterance's must be some."""
+
+
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    """What a quotation must have at least."""
+
+    coverage: float
+    run: int
+    matched: int
+
+    def let_pass(self, quotation: Quotation) -> bool:
+        """Whether a quotation has it all."""
+        return (
+            quotation.coverage >= self.coverage
+            and quotation.run >= self.run
+            and quotation.matched >= self.matched
+        )
+
+
+STRICT = Thresholds(coverage=0.7, run=5, matched=8)
+SUGGESTED = Thresholds(coverage=0.6, run=4, matched=8)
+_WITH_REFERENCE = Thresholds(coverage=0.5, run=3, matched=4)
+_SHARE = 0.4
+"""Of a verse whose reference was said, or that is the next one, so much must be said."""
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What a final has brought to light."""
+
+    on_air: Reference | None = None
+    """A verse, or several in a row, to be shown with this final."""
+    suggested: Reference | None = None
+
+
+_Found = tuple[Reference | None, int]
+"""Verses, and the word of the window behind the last of them."""
+_RIVAL = 0.8
+"""A verse with so much of the best one's weight makes it uncertain: there are parallel passages."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    words: tuple[str, ...]
+    end_s: float
+
+
+_Before = tuple[
+    tuple[_Said, ...],
+    tuple[tuple[Reference, float], ...],
+    tuple[Reference, float] | None,
+    dict[Reference, float],
+]
+
+
+class Passages:
+    """Follows what is said, utterance by utterance. Times are seconds of the session's audio."""
+
+    def __init__(self, index: Index, lang: str) -> None:
+        """`lang` is the language that is spoken."""
+        self._index = index
+        self._lang = lang
+        self._said: deque[_Said] = deque()
+        self._meant: list[tuple[Reference, float]] = []
+        self._reading: tuple[Reference, float] | None = None
+        self._passed: dict[Reference, float] = {}
+        """Verses that passed the strict thresholds, and when."""
+        self._quiet: dict[Reference, float] = {}
+        """Verses that are not to come up again, and until when."""
+        self._expected: tuple[Reference, ...] = ()
+        self._before: _Before = ((), (), None, {})
+        """What was known before the last `push`."""
+        self._aired: list[Reference] = []
+        """What the last `push` has put on air."""
+
+    def push(self, text: str, end_s: float, *, may_air: bool = True) -> Heard:
+        """Take the words of a final; `end_s` is when its last one was spoken.
+
+        Without `may_air` what would go on air is suggested.
+        """
+        words = words_of(text)
+        self._forget(end_s)
+        # A final may be taken back, when its speaker goes on: then this `push` was none.
+        self._before = (tuple(self._said), tuple(self._meant), self._reading, dict(self._passed))
+        self._aired = []
+        self._meant += [(m.reference, end_s) for m in references.find(text, self._lang)]
+        before = [word for said in self._said for word in said.words][-_MOST_WORDS:]
+        self._said.append(_Said(tuple(words), end_s))
+        # Pairs of words are looked up, and one word is none.
+        if len(words) < 2:
+            return Heard()
+        window = [*before, *words]
+        # In the order of how much is known: a reading that goes on needs least, a quotation most.
+        aired, end = self._read_on(window, len(before), end_s)
+        if aired is None:
+            aired, end = self._with_reference(window, len(before), end_s)
+        suggested = None
+        if aired is None:
+            aired, end, suggested = self._quoted(window, len(before), end_s)
+            if aired is None and suggested is None:
+                suggested, _ = self._meant_by(self._expected, window, len(before), end_s)
+        if aired is None or not may_air:
+            return Heard(suggested=suggested or aired)
+        self.show(aired, end_s)
+        self._aired = _each(aired)
+        # What a verse was made of is not to be found in its parallel in another book as well.
+        self._said.clear()
+        self._said.append(_Said(tuple(window[end:]), end_s))
+        return Heard(on_air=aired)
+
+    def take_back(self) -> None:
+        """Forget the last `push`: its speaker has gone on, and the whole comes again."""
+        said, meant, self._reading, self._passed = self._before
+        self._said, self._meant = deque(said), list(meant)
+        for verse in self._aired:
+            self._quiet.pop(verse, None)
+        self._aired = []
+
+    def expect(self, references: Sequence[Reference]) -> None:
+        """Know of verses that are likely: enough of their words is a suggestion."""
+        self._expected = tuple(references)
+
+    def show(self, reference: Reference, at_s: float) -> None:
+        """Note that a verse is on air; the reading may go on from there."""
+        last = Reference(reference.book, reference.chapter, reference.last or reference.verse)
+        self._reading = (last, at_s)
+        self._quiet |= dict.fromkeys(_each(reference), at_s + _AGAIN_S)
+
+    def dismiss(self, reference: Reference, at_s: float) -> None:
+        """Leave a verse alone for a while: the operator does not want it."""
+        self._quiet |= dict.fromkeys(_each(reference), at_s + _REFUSED_S)
+        # Else the verse behind it would be next in a reading that nobody does.
+        self._reading = None
+
+    def forget(self) -> None:
+        """Forget everything that was said: the record was left."""
+        self._said.clear()
+        self._meant.clear()
+        self._passed.clear()
+        self._reading = None
+        # Else taking the last final back would bring the words back.
+        self._before = ((), (), None, {})
+
+    def _forget(self, now_s: float) -> None:
+        while self._said and now_s - self._said[0].end_s > WINDOW_S:
+            self._said.popleft()
+        self._meant = [(r, at_s) for r, at_s in self._meant if now_s - at_s <= _REFERENCE_S]
+        self._passed = {r: at_s for r, at_s in self._passed.items() if now_s - at_s <= WINDOW_S}
+        self._quiet = {r: until_s for r, until_s in self._quiet.items() if until_s > now_s}
+        if self._reading and now_s - self._reading[1] > _READING_S:
+            self._reading = None
+
+    def _is_open(self, reference: Reference, now_s: float) -> bool:
+        return self._quiet.get(reference, now_s) <= now_s
+
+    def _read_on(self, window: Sequence[str], new: int, now_s: float) -> _Found:
+        """Return the verses behind the one on air, as far as they were said.
+
+        The words from `new` on are those of the last utterance; so it is below.
+        """
+        verse = self._reading[0] if self._reading else Reference(1, 1)
+        said: list[Quotation] = []
+        while self._reading and (verse := _next(verse)).verse:
+            found = self._said_of(verse, window, new, now_s)
+            if found is None:
+                break
+            said.append(found)
+        return _in_row(said)
+
+    def _with_reference(self, window: Sequence[str], new: int, now_s: float) -> _Found:
+        """Return the verses of a reference that was said, as far as their words were said, too."""
+        # The newest reference first: a preacher who corrects himself means the second.
+        return self._meant_by([meant for meant, _ in reversed(self._meant)], window, new, now_s)
+
+    def _meant_by(
+        self, references: Sequence[Reference], window: Sequence[str], new: int, now_s: float
+    ) -> _Found:
+        for meant in references:
+            found = (
+                self._said_of(verse, window, new, now_s) for verse in self._verses(meant, window)
+            )
+            if said := list(filter(None, found)):
+                return _in_row(said)
+        return None, 0
+
+    def _verses(self, meant: Reference, window: Sequence[str]) -> list[Reference]:
+        """Return the verses that a reference may mean; of a chapter those that may be quoted."""
+        if meant.verse:
+            return _each(meant)
+        found = quotations.search(self._index, window)
+        place = (meant.book, meant.chapter)
+        return sorted(
+            q.reference for q in found if (q.reference.book, q.reference.chapter) == place
+        )
+
+    def _said_of(
+        self, verse: Reference, window: Sequence[str], new: int, now_s: float
+    ) -> Quotation | None:
+        """Return a verse if enough of it stands in the window, some of it in the new words."""
+        found = (
+            quotations.compare(self._index, window, verse) if self._is_open(verse, now_s) else None
+        )
+        if found is None or found.end <= new or found.share < _SHARE:
+            return None
+        return found if _WITH_REFERENCE.let_pass(found) else None
+
+    def _quoted(
+        self, window: Sequence[str], new: int, now_s: float
+    ) -> tuple[Reference | None, int, Reference | None]:
+        """Return the verse that is quoted for sure, where it ends, and one that may be."""
+        found = quotations.search(self._index, window)
+        if not found or found[0].end <= new:
+            return None, 0, None
+        best = found[0]
+        is_alone = all(_weight(other) < _RIVAL * _weight(best) for other in found[1:])
+        if not self._is_open(best.reference, now_s):
+            return None, 0, None
+        if is_alone and self._passes_again(best, now_s):
+            return best.reference, best.end, None
+        return None, 0, best.reference if SUGGESTED.let_pass(best) else None
+
+    def _passes_again(self, quotation: Quotation, now_s: float) -> bool:
+        """Whether a quotation is strictly sure, and this one or the verse before was so already."""
+        if not STRICT.let_pass(quotation):
+            return False
+        verse = quotation.reference
+        # A reader goes on: the verse before it, sure an utterance ago, is the first time.
+        known = [verse, replace(verse, verse=verse.verse - 1)]
+        is_second = any(self._passed.get(each, now_s) < now_s for each in known)
+        self._passed[verse] = now_s
+        return is_second
+
+
+def _weight(quotation: Quotation) -> float:
+    return quotation.matched * quotation.coverage
+
+
+def _each(reference: Reference) -> list[Reference]:
+    last = reference.last or reference.verse
+    return [replace(reference, verse=v, last=0) for v in range(reference.verse, last + 1)]
+
+
+def _next(verse: Reference) -> Reference:
+    """Return the verse behind one, with verse 0 where the book ends."""
+    if verse.verse < verses(verse.book, verse.chapter):
+        return replace(verse, verse=verse.verse + 1, last=0)
+    more = verses(verse.book, verse.chapter + 1)
+    return Reference(verse.book, verse.chapter + 1, 1 if more else 0)
+
+
+def _in_row(said: Sequence[Quotation]) -> _Found:
+    """Return verses that follow each other in one chapter as one reference, and where they end."""
+    if not said:
+        return None, 0
+    first = last = said[0].reference
+    end = said[0].end
+    for quotation in said[1:]:
+        if quotation.reference != _next(last) or quotation.reference.chapter != last.chapter:
+            break
+        last, end = quotation.reference, max(end, quotation.end)
+    return (first if first == last else replace(first, last=last.verse)), end

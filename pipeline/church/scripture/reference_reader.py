@@ -1,0 +1,325 @@
+"""Reads the forms in which preachers say a Bible reference. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from pipeline.church.scripture.books import NAMES, ORDINALS, PSALMS, BookName, chapters, verses
+from pipeline.church.scripture.mention import Mention, Reference
+from pipeline.church.scripture.number_words import Number, read
+from pipeline.church.scripture.reference_words import WORDS, Place, combined, resolved
+from pipeline.church.scripture.tokens import Tokens
+from pipeline.text.words import word_set
+
+_LIGHT = re.compile(r"\s+|\s*,\s*")  # between a book, its chapter and its verse as they are said
+_VERSE_GAP = re.compile(r"\s*:\s*|\.|\s+|\s*,\s*|[-‐‑]")
+_SIGN = re.compile(r"\s*:\s*|\.")
+_DASH = re.compile(r"\s*[-–—‐‑]\s*")
+_TIME = re.compile(r"\s*[ap]\.?\s?m\b", re.IGNORECASE)
+_BARE = word_set("i ii iii 1 2 3 one two uno dos un une deux")
+_STOP = re.compile(r"\s*[.,;:!?…)\]\"”’»—–]")
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    reference: Reference
+    first: int
+    end: int
+    book_first: bool
+
+
+class Reader:
+    """Reads one text. Places are tokens; a method returns None where its form does not stand."""
+
+    def __init__(self, tokens: Tokens, lang: str, *, strict: bool) -> None:
+        self._tokens = tokens
+        self._lang = lang
+        self._words = WORDS[lang]
+        self._strict = strict
+
+    def mentions(self) -> Iterator[Mention]:
+        """Yield what stands in the text, left to right."""
+        at = 0
+        while at < len(self._tokens):
+            # The longest form first: "verse 3 of chapter 2 of John" holds the two others.
+            found = self._verse_first(at) or self._chapter_first(at) or self._book_first(at)
+            if found is None:
+                at += 1
+                continue
+            start, end = self._tokens.spans[found.first][0], self._tokens.spans[found.end - 1][1]
+            yield Mention(found.reference, start, end, found.book_first)
+            at = found.end
+
+    def books(self) -> Iterator[tuple[BookName, int, int]]:
+        """Yield the names of books, with numbers or without: name, first token, token behind."""
+        at = 0
+        while at < len(self._tokens):
+            book = self._book(at)
+            if book:
+                yield book[0], at, book[1]
+            at = book[1] if book else at + 1
+
+    def _book_first(self, at: int) -> _Found | None:
+        """Read "Romans eight twenty-eight", "John chapter three, verse sixteen"."""
+        book = self._book(at)
+        place = self._place(book[0].number, book[1]) if book else None
+        if book is None or place is None or not self._counts(book[0], at, place):
+            return None
+        reference = Reference(book[0].number, place.chapter, place.verse)
+        reference, end = self._with_last(reference, place.end)
+        return _Found(reference, at, end, book_first=True)
+
+    def _chapter_first(self, at: int) -> _Found | None:  # noqa: PLR0911 - form by form
+        """Read "the eighth chapter of Romans", "the twenty-third psalm", "chapter 3 of John"."""
+        words = self._words
+        if self._word(at) in words.chapter:
+            number = self._number(at + 1)
+            end = number.end if number else 0
+        else:
+            number = self._number(at)
+            if number is None or not number.ordinal:
+                return None
+            end = number.end
+            psalm = self._book(end) if self._is_light(end - 1) else None
+            if psalm and psalm[0].number == PSALMS:
+                return self._with_verse(PSALMS, number.value, at, psalm[1])
+            if self._word(end) not in words.chapter:
+                return None
+            end += 1
+        if number is None:
+            return None
+        verse = self._verse(end)
+        book = self._book_of(verse.end if verse else end)
+        if book is None:
+            return None
+        if verse is None:
+            return self._with_verse(book[0].number, number.value, at, book[1])
+        return self._valid(Reference(book[0].number, number.value, verse.value), at, book[1])
+
+    def _verse_first(self, at: int) -> _Found | None:
+        """Read "verse sixteen of John chapter three", "verses 4 to 8 of chapter 13 of Romans"."""
+        words = self._words
+        number = self._number(at + 1) if self._word(at) in words.verse else None
+        if number is None:
+            return None
+        last, end = self._last(number.value, number.end, is_plural=self._is_plural(at))
+        if self._word(end) not in words.of or not self._is_light(end - 1):
+            return None
+        whole = self._chapter_first(self._past(end, words.of | words.articles))
+        if whole is None:
+            book = self._book_of(end)
+            place = self._place(book[0].number, book[1]) if book else None
+            if book is None or place is None or place.verse:
+                return None
+            whole = _Found(Reference(book[0].number, place.chapter), at, place.end, False)
+        if whole.reference.verse:
+            return None
+        reference = replace(whole.reference, verse=number.value, last=last)
+        return self._valid(reference, at, whole.end)
+
+    def _with_verse(self, book: int, chapter: int, first: int, end: int) -> _Found | None:
+        """Return a chapter that was said first, with the verse that may follow."""
+        verse = self._verse(end)
+        if verse is None:
+            return self._valid(Reference(book, chapter), first, end)
+        found = self._valid(Reference(book, chapter, verse.value), first, verse.end)
+        if found is None:
+            return None
+        reference, end = self._with_last(found.reference, found.end)
+        return _Found(reference, first, end, book_first=False)
+
+    def _valid(self, reference: Reference, first: int, end: int) -> _Found | None:
+        count = verses(reference.book, reference.chapter)
+        if not count or max(reference.verse, reference.last) > count:
+            return None
+        return _Found(reference, first, end, book_first=False)
+
+    def _book(self, at: int) -> tuple[BookName, int] | None:
+        """Return the book whose name begins at a token, and the token behind it."""
+        ordinal, end = self._ordinal(at)
+        # "First John" before "John": the ordinal may as well belong to the words before.
+        for start, number in ((end, ordinal), (at, 0)) if ordinal else ((at, 0),):
+            for name in NAMES[self._lang].get(self._word(start), ()):
+                after = start + len(name.words)
+                said = self._tokens.words[start:after]
+                if name.ordinal == number and said == name.words and self._is_one(start, after):
+                    return name, after
+        return None
+
+    def _ordinal(self, at: int) -> tuple[int, int]:
+        """Return the number before "Corinthians" and the token where that name must begin."""
+        word, end = self._word(at), at + 1
+        # "1st" and "2nd" are two tokens without a gap.
+        if word.isdecimal() and at < len(self._tokens) and self._tokens.gap(at) == "":
+            word, end = word + self._word(at + 1), at + 2
+        number = ORDINALS[self._lang].get(word, 0)
+        if not number or not self._is_spaced(end - 1):
+            return 0, at
+        # Only "the first letter to ..." takes words between; "1 the Corinthians" nobody says.
+        if len(word) > 3 or word not in _BARE:
+            end = self._past(end, self._words.fillers)
+        return number, end
+
+    def _book_of(self, at: int) -> tuple[BookName, int] | None:
+        """Return the book behind "of", "of the book of"."""
+        if self._word(at) not in self._words.of or not self._is_light(at - 1):
+            return None
+        book = self._book(self._past(at, self._words.of | self._words.articles))
+        return book or self._book(self._past(at, self._words.fillers | self._words.cues))
+
+    def _place(self, book: int, at: int) -> Place | None:  # noqa: PLR0911 - form by form
+        """Return the chapter and verse that begin at a token: behind a book's name."""
+        if at >= len(self._tokens) or not _LIGHT.fullmatch(self._tokens.gap(at - 1)):
+            return None
+        word, words = self._word(at), self._words
+        # "Jude verse 3": a book of one chapter is quoted without it.
+        if word in words.verse and chapters(book) == 1:
+            verse = self._number(at + 1)
+            return self._checked(book, 1, verse.value, verse.end) if verse else None
+        if word in words.articles and (number := self._number(at + 1)) and number.ordinal:
+            if self._word(number.end) not in words.chapter:
+                return None
+            run, is_explicit = [replace(number, end=number.end + 1)], True
+        else:
+            is_explicit = word in words.chapter
+            run = self._run(at + is_explicit, may_be_ordinal=is_explicit)
+        if not run:
+            return None
+        if verse := self._verse(run[-1].end):
+            chapter = combined(run)
+            if any(verses(book, c) >= verse.value for c in chapter):
+                right = next(c for c in chapter if verses(book, c) >= verse.value)
+                return self._checked(book, right, verse.value, verse.end)
+        place = resolved(book, run)
+        if place is None:
+            return None
+        first = self._tokens.gap(run[0].end - 1) if place.end != run[0].end else ""
+        return replace(place, is_explicit=is_explicit or bool(_SIGN.fullmatch(first)))
+
+    def _checked(self, book: int, chapter: int, verse: int, end: int) -> Place | None:
+        if not 1 <= verse <= verses(book, chapter):
+            return None
+        return Place(chapter, verse, end, is_explicit=True)
+
+    def _run(self, at: int, *, may_be_ordinal: bool) -> list[Number]:
+        """Return at most four numbers in a row: "one nineteen one oh five" are four."""
+        run: list[Number] = []
+        words = self._words
+        while len(run) < 4 and at < len(self._tokens):
+            skip = 1 if run and may_be_ordinal and self._word(at) == words.both else 0
+            is_zero = bool(run) and self._word(at) in words.zero
+            number = self._number(at + skip + is_zero)
+            if number is None or (number.ordinal and not may_be_ordinal):
+                break
+            if run and self._word(at).isdecimal() != self._word(at - 1).isdecimal() and not skip:
+                break  # "Daniel 5 una mano", "John three 5 of us"
+            # "oh five" is five behind a hundred: a hundred and five, which `combined` makes.
+            value = -number.value if is_zero else number.value
+            run.append(Number(value, number.end))
+            at = number.end
+            gap = self._tokens.gap(at - 1)
+            # "eight-twenty-eight" is one reference, 8-28 are several chapters or verses.
+            if not _VERSE_GAP.fullmatch(gap) or (gap == "-" and self._word(at).isdecimal()):
+                break
+        return run
+
+    def _verse(self, at: int) -> Number | None:
+        """Return the verse that is called one: "verse 16", ", and the twenty-eighth verse"."""
+        if at >= len(self._tokens) or not self._is_light(at - 1):
+            return None
+        words = self._words
+        at += self._word(at) == words.both
+        if self._word(at) in words.verse:
+            return self._number(at + 1)
+        number = self._number(at + 1) if self._word(at) in words.articles else None
+        if number and number.ordinal and self._word(number.end) in words.verse:
+            return Number(number.value, number.end + 1)
+        return None
+
+    def _with_last(self, reference: Reference, end: int) -> tuple[Reference, int]:
+        """Return the reference with the last of several verses, and where it ends."""
+        if not reference.verse:
+            return reference, end
+        most = verses(reference.book, reference.chapter)
+        is_plural = any(self._is_plural(at) for at in range(max(0, end - 3), end))
+        last, after = self._last(reference.verse, end, is_plural=is_plural)
+        if not reference.verse < last <= most:
+            return reference, end
+        return replace(reference, last=last), after
+
+    def _last(self, verse: int, end: int, *, is_plural: bool) -> tuple[int, int]:
+        """Return the last verse and where it ends, 0 and `end` where none is said."""
+        if end >= len(self._tokens):
+            return 0, end
+        words, at = self._words, end
+        is_dash = _DASH.fullmatch(self._tokens.gap(end - 1)) is not None
+        if not is_dash:
+            if not self._is_light(end - 1):
+                return 0, end
+            if self._word(at) not in words.until and self._word(at) != words.both:
+                return 0, end
+            at += 1
+            at += self._word(at) in words.verse
+        number = self._number(at)
+        if number is None or number.value <= verse:
+            return 0, end
+        # "Verses 3 and 4" are a stretch; "verse 3 and 10 people" are not.
+        if self._word(end) == words.both and not (is_plural and number.value == verse + 1):
+            return 0, end
+        return number.value, number.end
+
+    def _counts(  # noqa: PLR0911 - rule by rule
+        self, name: BookName, at: int, place: Place
+    ) -> bool:
+        """Whether a name with numbers is meant as a reference."""
+        if place.is_explicit or not self._strict:
+            return True
+        tokens, words = self._tokens, self._words
+        behind = self._word(place.end) if self._is_spaced(place.end - 1) else ""
+        rest = tokens.gap(place.end - 1)
+        is_time = _TIME.match(tokens.text, tokens.spans[place.end - 1][1])
+        # "Mark three times", "Acts 5 pm", "Numbers 3 %".
+        if behind in words.counted or is_time or rest.startswith(("%", ":")):
+            return False
+        before = self._word(at - 1) if at and self._is_light(at - 1) else ""
+        if before in words.of and self._word(at - 2) in words.cues:
+            before = self._word(at - 2)
+        is_end = place.end == len(tokens) or _STOP.match(rest) is not None
+        # Mark, Job, Acts, Numbers, Ruth: names of people and plain words as well.
+        if name.is_common and not name.ordinal:
+            is_apart = not self._is_spaced(at + len(name.words) - 1)
+            if is_apart or not tokens.is_capital(at) or before in words.people:
+                return False
+            if place.verse:
+                return not behind.isdecimal()
+            return before in words.cues and (is_end or behind in words.follow)
+        if place.verse:
+            return True
+        return is_end or behind in words.follow
+
+    def _number(self, at: int) -> Number | None:
+        return read(self._tokens, at, self._lang) if at < len(self._tokens) else None
+
+    def _word(self, at: int) -> str:
+        return self._tokens.word(at)
+
+    def _is_plural(self, at: int) -> bool:
+        return self._word(at) in self._words.verse and self._word(at).endswith(("s", "vv"))
+
+    def _is_light(self, at: int) -> bool:
+        """Whether at most a comma stands behind a token."""
+        return 0 <= at < len(self._tokens) and _LIGHT.fullmatch(self._tokens.gap(at)) is not None
+
+    def _is_spaced(self, at: int) -> bool:
+        return at < len(self._tokens) and self._tokens.gap(at).isspace()
+
+    def _is_one(self, first: int, end: int) -> bool:
+        return all(self._is_spaced(at) for at in range(first, end - 1))
+
+    def _past(self, at: int, skipped: frozenset[str]) -> int:
+        """Return the first token from `at` on that is none of these words."""
+        while self._word(at) in skipped:
+            at += 1
+        return at

@@ -1,0 +1,142 @@
+"""Bible references as they are said, and as they are printed: "Romans eight twenty-eight". Pure.
+
+Every form that preachers use leads to one value: book, chapter, verses, valid in the numbering of
+the chapters. What is also ordinary speech ("I met John three times") never counts as a reference:
+names that are ordinary words need a chapter and a verse, or a cue before them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from difflib import SequenceMatcher
+
+from pipeline.church.scripture.books import LANGS, NAMES, PRINTED, chapters
+from pipeline.church.scripture.mention import Mention, Reference
+from pipeline.church.scripture.reference_reader import Reader
+from pipeline.church.scripture.tokens import Tokens
+from pipeline.text.words import plain, word_set
+
+_NUMBERS = re.compile(r"[\s,]*\d+(?:[:.,\-–]\d+)*(?![\w%])")
+_WORD_BEFORE = re.compile(r"([^\W\d_]+)\s+$")
+_SMALL = word_set(
+    "el la los las en a al de del y e lean leemos the in to of and read "
+    "le les l' du des d' dans au aux et lisez lisons"
+)
+"""Words behind which a name is missing. Any other word before a bare "3:16" may be the name."""
+_ALIKE = 0.6
+
+
+def end_of_numbers(text: str, end: int) -> int:
+    """Return the end of the numbers that still belong to a reference put together wrongly."""
+    more = _NUMBERS.match(text, end)
+    return more.end() if more else end
+
+
+def find_slot(text: str, reference: Reference, langs: tuple[str, str]) -> tuple[int, int] | None:
+    """Return the one stretch of a translation that stands for a reference, None without certainty.
+
+    It is the book's name, in either language and with whatever numbers follow; or else the bare
+    "3:16", with a word before it that looks like the name.
+    """
+    # As a set: a name that both languages have is found twice in one place.
+    names = set(_named(text, reference.book, langs))
+    if len(names) == 1:
+        ((start, end),) = names
+        return start, end_of_numbers(text, end)
+    return None if names or not reference.verse else _bare(text, reference, langs)
+
+
+def _named(text: str, book: int, langs: tuple[str, str]) -> Iterator[tuple[int, int]]:
+    for lang in langs:
+        tokens = Tokens(text)
+        for name, first, end in Reader(tokens, lang, strict=False).books():
+            if name.number == book:
+                yield tokens.spans[first][0], tokens.spans[end - 1][1]
+
+
+def _bare(text: str, reference: Reference, langs: tuple[str, str]) -> tuple[int, int] | None:
+    place = re.compile(
+        rf"(?<![\d:.,]){reference.chapter}\s*:\s*{reference.verse}(?:-{reference.last})?(?![\d:%])"
+    )
+    matches = list(place.finditer(text))
+    # Of two the wrong one would be overwritten half of the time.
+    if len(matches) != 1:
+        return None
+    start, end = matches[0].span()
+    before = _WORD_BEFORE.search(text[:start])
+    if before is None:
+        return None if text[:start].strip() else (start, end)
+    word = plain(before.group(1))
+    if word in _SMALL:
+        return start, end
+    return (before.start(), end) if _is_like(word, reference.book, langs) else None
+
+
+def _is_like(word: str, book: int, langs: tuple[str, str]) -> bool:
+    """Whether a word looks like a book's name in either language: "Zephanías"."""
+    if any(word in NAMES[lang] for lang in langs):
+        return False  # it is another book
+    # Without the number of "1 Samuel": only the name can be misspelled.
+    names = (plain(PRINTED[lang][book - 1]).split()[-1] for lang in langs)
+    return any(SequenceMatcher(None, word, name).ratio() >= _ALIKE for name in names)
+
+
+__all__ = ["LANGS", "Mention", "Reference", "find", "printed", "slot", "spelled"]
+
+
+def find(text: str, lang: str, *, strict: bool = True) -> tuple[Mention, ...]:
+    """Return the references in a text, left to right; none in a language that is not known.
+
+    Without `strict` a name that is an ordinary word counts as soon as numbers follow that are valid
+    for it: for a translation of a text in which the reference is known to be.
+    """
+    if lang not in LANGS:
+        return ()
+    reader = Reader(Tokens(text), lang, strict=strict)
+    return tuple(reader.mentions())
+
+
+def printed(reference: Reference, lang: str) -> str:
+    """Return a reference as a language prints it: "1 Corintios 13:4-8"."""
+    name = PRINTED[lang][reference.book - 1]
+    if chapters(reference.book) == 1 and reference.verse:
+        place = f"{reference.verse}"
+    else:
+        place = f"{reference.chapter}" + (f":{reference.verse}" if reference.verse else "")
+    return f"{name} {place}" + (f"-{reference.last}" if reference.last else "")
+
+
+def spelled(text: str, lang: str) -> str:
+    """Return a text with its references as they are printed: "Psalm 23" for the twenty-third psalm.
+
+    Translators copy digits more faithfully than they translate words. Nothing else is changed.
+    """
+    # From the end: what is put in is longer or shorter, and moves all behind it.
+    for mention in reversed(find(text, lang)):
+        start, new = slot(text, mention, printed(mention.reference, lang), lang)
+        text = text[:start] + new + text[mention.end :]
+    return text
+
+
+def slot(text: str, mention: Mention, new: str, lang: str) -> tuple[int, str]:
+    """Return where the text that a mention is replaced in begins, and what is to stand there.
+
+    An article before "chapter" or "psalm" goes with it.
+    """
+    article = None if mention.book_first else _ARTICLE[lang].search(text[: mention.start])
+    if article is None:
+        return mention.start, new
+    left = _LEFT.get(article.group(1).lower(), "")
+    if article.group(1)[0].isupper():
+        left = left.capitalize()
+    return article.start(), f"{left} {new}" if left else new
+
+
+_ARTICLE = {
+    lang: re.compile(rf"(?<![^\W\d_])({words})\s+$", re.IGNORECASE)
+    for lang, words in (("en", "the"), ("es", "el|la|los|las|al|del"), ("fr", "le|la|les|au|du"))
+}
+"""An article before a chapter or psalm."""
+_LEFT = {"al": "a", "del": "de", "au": "à", "du": "de"}
+"""What of an article and a preposition in one is left when the article goes."""

@@ -1,0 +1,206 @@
+"""Find the verse that words come from: an index of word pairs over all editions of a language.
+
+It is built once, kept in the user's cache and mapped into memory: 20 MB on disk, of which a search
+touches a few pages.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pipeline.church.scripture.editions import Edition
+from pipeline.church.scripture.mention import Reference
+from pipeline.core.errors import VersesError
+from pipeline.text.words import plain
+
+_FORMAT = 2
+"""Raised whenever the same Bibles make another index, or one of another form."""
+_WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")
+_WORDS = 1 << 20
+"""More words than any language's Bibles have: keys are one number a pair."""
+_COMMON = 3000
+"""A pair that is in more texts tells nothing."""
+_ARRAYS = ("keys", "starts", "postings", "words", "offsets", "verses")
+
+
+def words_of(text: str) -> list[str]:
+    """Return the words of a text as they are compared."""
+    return _WORD.findall(plain(text))
+
+
+@dataclass(frozen=True)
+class VerseIndex:
+    """The index; arrays are mapped from files. A text is one verse of one edition."""
+
+    vocabulary: Mapping[str, int]
+    keys: NDArray[np.int64]
+    """Pairs of words, sorted: first * 2^20 + second."""
+    starts: NDArray[np.int32]
+    """Where the texts of each pair begin in `postings`; one more at the end."""
+    postings: NDArray[np.int32]
+    """Numbers of texts."""
+    words: NDArray[np.int32]
+    """The words of all texts, one text after the other."""
+    offsets: NDArray[np.int32]
+    """Where each text begins in `words`; one more at the end."""
+    verses: NDArray[np.int32]
+    """Of each text: book * 1,000,000 + chapter * 1,000 + verse."""
+    editions: tuple[str, ...]
+
+    def ids(self, words: Sequence[str]) -> list[int]:
+        """Return the numbers of words, -1 for those that no Bible has."""
+        return [self.vocabulary.get(word, -1) for word in words]
+
+    def text(self, number: int) -> list[int]:
+        """Return the words of a text, as numbers."""
+        words: list[int] = self.words[self.offsets[number] : self.offsets[number + 1]].tolist()
+        return words
+
+    def reference(self, number: int) -> Reference:
+        """Return the verse that a text is."""
+        code = int(self.verses[number])
+        return Reference(code // 1_000_000, code // 1000 % 1000, code % 1000)
+
+    def texts_of(self, reference: Reference) -> list[int]:
+        """Return the texts of one verse, in each edition that has it."""
+        code = reference.book * 1_000_000 + reference.chapter * 1000 + reference.verse
+        texts: list[int] = np.flatnonzero(self.verses == code).tolist()
+        return texts
+
+    def candidates(self, words: Sequence[int], most: int) -> list[int]:
+        """Return the texts that share the most telling pairs of words, the best first."""
+        # -1 is a word that no Bible has: no pair with it is in the index.
+        pairs = {a * _WORDS + b for a, b in pairwise(words) if a >= 0 <= b}
+        wanted = np.array(sorted(pairs), np.int64)
+        at = np.searchsorted(self.keys, wanted)
+        at = at[at < len(self.keys)]
+        # searchsorted tells where a pair would stand, whether it is there or not.
+        at = at[np.isin(self.keys[at], wanted)]
+        lists = [self.postings[self.starts[i] : self.starts[i + 1]] for i in at]
+        lists = [each for each in lists if len(each) <= _COMMON]
+        if not lists:
+            return []
+        # The rarer a pair, the more it tells: inverse document frequency.
+        weights = [np.log(len(self.verses) / len(each)) for each in lists]
+        found, place = np.unique(np.concatenate(lists), return_inverse=True)
+        per_text = np.repeat(weights, [len(each) for each in lists])
+        scores = np.bincount(place, per_text)
+        best = np.argsort(-scores, kind="stable")[:most]
+        texts: list[int] = found[best].tolist()
+        return texts
+
+
+def build(
+    editions: Sequence[Edition], folder: Path, sources: Mapping[str, str] | None = None
+) -> VerseIndex:
+    """Build the index of some editions into a folder, whole or not at all. Raises VersesError.
+
+    `sources` are the fingerprints of the editions' files by name, by which `load` knows an index
+    that has become old.
+    """
+    vocabulary: dict[str, int] = {}
+    texts, verses = [], []
+    for edition in editions:
+        for (book, chapter, verse), text in edition.verses.items():
+            ids = [vocabulary.setdefault(word, len(vocabulary)) for word in words_of(text)]
+            texts.append(np.array(ids, np.int32))
+            verses.append(book * 1_000_000 + chapter * 1000 + verse)
+    if not texts or len(vocabulary) >= _WORDS:
+        raise VersesError("verses-empty", "There is no English text to build an index from.")
+    lengths = np.array([len(text) for text in texts])
+    words = np.concatenate(texts)
+    owners = np.repeat(np.arange(len(texts), dtype=np.int32), lengths)
+    # The last word of a text and the first of the next one are no pair.
+    is_pair = owners[:-1] == owners[1:]
+    # Two numbers below 2^20 do not fit into 32 bits.
+    keys = (words[:-1].astype(np.int64) * _WORDS + words[1:])[is_pair]
+    order = np.argsort(keys, kind="stable")
+    unique, first = np.unique(keys[order], return_index=True)
+    arrays: dict[str, NDArray[Any]] = {
+        "keys": unique,
+        "starts": np.append(first, len(keys)).astype(np.int32),
+        "postings": owners[:-1][is_pair][order],
+        "words": words,
+        "offsets": np.append(0, np.cumsum(lengths)).astype(np.int32),
+        "verses": np.array(verses, np.int32),
+    }
+    facts = {
+        "format": _FORMAT,
+        "editions": [edition.name for edition in editions],
+        "sources": dict(sources or {}),
+        "words": list(vocabulary),
+    }
+    _write(folder, arrays, facts)
+    return load(folder)
+
+
+def _write(folder: Path, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, object]) -> None:
+    partial = folder.with_name(f"{folder.name}.partial")
+    try:
+        shutil.rmtree(partial, ignore_errors=True)
+        partial.mkdir(parents=True)
+        for name, array in arrays.items():
+            np.save(partial / f"{name}.npy", array)
+        (partial / "index.json").write_text(json.dumps(facts), encoding="utf-8")
+        shutil.rmtree(folder, ignore_errors=True)
+        partial.rename(folder)  # a kill leaves a partial folder, never half an index
+    except OSError as error:
+        message = f"The index of verses cannot be written to {folder}: {error.strerror}."
+        raise VersesError(
+            "verses-unwritable", message, "Free some space, or change owner."
+        ) from None
+
+
+def load(folder: Path, sources: Callable[[], Mapping[str, str]] | None = None) -> VerseIndex:
+    """Map an index that was built.
+
+    `sources` returns the fingerprints that the editions' files have now; without it nobody asks
+    whether they have changed. Raises VersesError `verses-not-built`, `verses-broken` or
+    `verses-outdated`.
+    """
+    if not (folder / "index.json").is_file():
+        message = "Quoted verses are not recognized: there is no index of verses."
+        raise VersesError("verses-not-built", message, "Run `stark-translate verses build` once.")
+    try:
+        facts = json.loads((folder / "index.json").read_text(encoding="utf-8"))
+        # What else an index of another form has would be read wrongly.
+        if facts["format"] != _FORMAT:
+            raise _outdated("another version of the program made it")
+        arrays = {name: np.load(folder / f"{name}.npy", mmap_mode="r") for name in _ARRAYS}
+        vocabulary = {word: number for number, word in enumerate(facts["words"])}
+        made_from = {str(name): str(mark) for name, mark in facts["sources"].items()}
+        index = VerseIndex(vocabulary, **arrays, editions=tuple(facts["editions"]))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        message = f"The index of verses in {folder} cannot be used: {error}."
+        fix = "Run `stark-translate verses build` again."
+        raise VersesError("verses-broken", message, fix) from None
+    now = made_from if sources is None else sources()
+    if made_from != now:
+        raise _outdated(_what_changed(made_from, now))
+    return index
+
+
+def _outdated(why: str) -> VersesError:
+    message = f"The index of verses is older than the Bibles: {why}."
+    fix = "It is built anew when a service starts; `stark-translate verses build` does it now."
+    return VersesError("verses-outdated", message, fix)
+
+
+def _what_changed(before: Mapping[str, str], now: Mapping[str, str]) -> str:
+    changes = {
+        "new": now.keys() - before.keys(),
+        "changed": {name for name in now.keys() & before.keys() if now[name] != before[name]},
+        "gone": before.keys() - now.keys(),
+    }
+    told = [f"{', '.join(sorted(names))} {how}" for how, names in changes.items() if names]
+    return "; ".join(told)

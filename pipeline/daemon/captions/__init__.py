@@ -1,0 +1,1 @@
+"""From the reports of the workers to captions, in every target language."""

@@ -1,0 +1,1 @@
+"""What all parts of the daemon work on, made before them."""

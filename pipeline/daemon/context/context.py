@@ -1,0 +1,204 @@
+"""The objects that all parts of the daemon work on: one value, made first and handed down."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from pipeline.captions.board import CaptionBoard
+from pipeline.config.schema import Settings
+from pipeline.core.metrics import Metrics
+from pipeline.core.types import Mode
+from pipeline.daemon.context.held_finals import DoubtDesk, open_doubt_desk
+from pipeline.daemon.context.opening import OpenSession
+from pipeline.daemon.context.service_sinks import (
+    BlankSink,
+    LanguageOutputSink,
+    LanguagePageSink,
+    LanguagePublishSink,
+    LanguageRecordSink,
+    LanguageSubtitleSink,
+    MetricsSink,
+    OutputSink,
+    PageSink,
+    PublishSink,
+    RecordSink,
+    SubtitleSink,
+)
+from pipeline.daemon.context.sinks import Screen, Sink
+from pipeline.daemon.context.state import DaemonState, StateAnnouncer
+from pipeline.daemon.context.systemd import Notifier
+from pipeline.daemon.context.verse_suggestions import VerseDesk, open_verse_desk
+from pipeline.dictionary.store import Dictionary
+from pipeline.outputs.feed import OutputFeed
+from pipeline.protocol.caption import CaptionMessage
+from pipeline.publish.publisher import Publisher
+from pipeline.publish.stream import ServiceStatus
+from pipeline.server.hub import Hub
+from pipeline.server.live_subtitles import LiveSubtitles
+from pipeline.server.operator_token import token_in_force
+from pipeline.server.volunteers import Volunteers
+from pipeline.session.past_services import PastServices
+from pipeline.session.recorder import SessionRecorder
+from pipeline.workers.degradation import Degradation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DaemonContext:
+    """The facts, and where results go. Nothing in it calls a part of the daemon back."""
+
+    facts: DaemonState
+    announcer: StateAnnouncer
+    degradation: Degradation
+    dictionary: Dictionary
+    board: CaptionBoard
+    recorder: SessionRecorder
+    hub: Hub
+    metrics: Metrics
+    notifier: Notifier
+    verses: VerseDesk
+    publisher: Publisher | None
+    """None where nothing is published."""
+    outputs: Mapping[str, OutputFeed]
+    """By language, for other programs; empty where none gets anything."""
+    subtitles: LiveSubtitles | None
+    """Those for streams; None where there are none."""
+    doubts: DoubtDesk
+    sinks: tuple[Sink, ...]
+    """The first is the record: what was shown must outlive us."""
+    further: Mapping[str, CaptionBoard]
+    """The boards of the further target languages; all else is of the first."""
+
+    def captions(self) -> dict[str, tuple[CaptionMessage, ...]]:
+        """Return what displays can be shown now, by target language."""
+        boards = (self.board, *self.further.values())
+        return {board.target: board.snapshot().messages for board in boards}
+
+    def of(self, alone: Settings) -> DaemonContext:
+        """Return what the captions of a further language work on.
+
+        `alone` are the settings as if it were the only target.
+        """
+        lang = alone.translate.target
+        return replace(
+            self,
+            board=self.further[lang],
+            # Operators are asked about the first target's verses only.
+            verses=open_verse_desk(alone, lambda _: None),
+            doubts=open_doubt_desk(self.facts, self.hub),
+            sinks=(
+                LanguageRecordSink(self.recorder, lang),
+                LanguagePageSink(self.hub, lang),
+                *([LanguageOutputSink(self.outputs[lang])] if lang in self.outputs else []),
+                *([LanguageSubtitleSink(self.subtitles, lang)] if self.subtitles else []),
+                *([LanguagePublishSink(self.publisher, lang)] if self.publisher else []),
+            ),
+        )
+
+
+def make_context(
+    settings: Settings, session: OpenSession, dictionary: Dictionary, mode: Mode, screen: Screen
+) -> DaemonContext:
+    """Make it for a session. Raises ServerError, SessionError (token-unusable, …)."""
+    facts = DaemonState(
+        mode,
+        settings.operator.off_record_s,
+        song_mode=settings.church.song,
+        hold_doubtful=settings.church.hold_doubtful,
+    )
+    metrics, degradation = Metrics(), Degradation()
+    token = token_in_force(settings.operator.token, Path(settings.session.directory))
+    leaves = _leaves(settings, session, mode)
+    hub = Hub(
+        session.board,
+        settings.server,
+        mode=mode,
+        token=token,
+        volunteers=Volunteers(Path(settings.session.directory)),
+        metrics=metrics,
+        further=session.further,
+        past=PastServices(Path(settings.session.directory), running=session.recorder.folder.name),
+        subtitles=leaves.subtitles,
+    )
+    sinks: tuple[Sink, ...] = (RecordSink(session.recorder), PageSink(hub), MetricsSink(metrics))
+    sinks += (
+        screen,
+        *(
+            BlankSink(feed) if lang in session.further else OutputSink(feed)
+            for lang, feed in leaves.outputs.items()
+        ),
+        *([SubtitleSink(leaves.subtitles, session.board.target)] if leaves.subtitles else []),
+        *([PublishSink(leaves.publisher, session.board.target)] if leaves.publisher else []),
+    )
+    return DaemonContext(
+        facts=facts,
+        announcer=StateAnnouncer(facts, degradation, session.recorder, sinks),
+        degradation=degradation,
+        dictionary=dictionary,
+        board=session.board,
+        recorder=session.recorder,
+        hub=hub,
+        metrics=metrics,
+        notifier=Notifier(),
+        verses=open_verse_desk(settings, hub.operators.suggest),
+        publisher=leaves.publisher,
+        outputs=leaves.outputs,
+        subtitles=leaves.subtitles,
+        doubts=open_doubt_desk(facts, hub),
+        sinks=sinks,
+        further=session.further,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Leaves:
+    """What takes captions beyond our own pages."""
+
+    publisher: Publisher | None = None
+    outputs: Mapping[str, OutputFeed] = field(default_factory=dict)
+    subtitles: LiveSubtitles | None = None
+
+
+def _leaves(settings: Settings, session: OpenSession, mode: Mode) -> _Leaves:
+    """Return what takes captions beyond our own pages, as the settings ask for it.
+
+    The one gate: whatever is not a service (a rehearsal, a demonstration) sends nothing anywhere.
+    """
+    if mode != "live":
+        return _Leaves()
+    return _Leaves(
+        _publisher(settings, session) if settings.publish.nats else None,
+        _outputs(settings),
+        _subtitles(session) if settings.outputs.hls else None,
+    )
+
+
+def _publisher(settings: Settings, session: OpenSession) -> Publisher:
+    board = session.board
+    status = ServiceStatus(
+        session=board.session,
+        mode="live",
+        source=board.source,
+        targets=(board.target, *session.further),
+        state="starting",
+    )
+    return Publisher(settings.publish, status)
+
+
+def _subtitles(session: OpenSession) -> LiveSubtitles:
+    # Numbers of segments must not go back, as the computer's clock may when it is set.
+    ahead_s = time.time() - time.monotonic()
+    boards = (session.board, *session.further.values())
+    return LiveSubtitles(boards, lambda: ahead_s + time.monotonic())
+
+
+def _outputs(settings: Settings) -> dict[str, OutputFeed]:
+    """Return what shows captions in other programs, by language."""
+    source = settings.translate.source
+    return {
+        lang: OutputFeed(named, lambda: datetime.now(UTC), "source" if lang == source else "target")
+        for lang, named in settings.outputs.by_lang(settings.translate.target).items()
+    }

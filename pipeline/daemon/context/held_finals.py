@@ -1,0 +1,105 @@
+"""Doubtful finals that are kept off the screens for a moment, so that an operator can look first.
+
+Belongs to the event loop's thread. Time is told to it: the supervisor asks what is due.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from pipeline.core.types import Caption
+from pipeline.daemon.context.state import DaemonState
+from pipeline.protocol.caption import SourceText, TargetText
+from pipeline.protocol.messages import DoubtfulMessage
+from pipeline.server.hub import Hub
+
+HOLD_S = 1.75
+"""With the supervisor's quarter of a second: two at most."""
+
+Tell = Callable[[DoubtfulMessage], None]
+
+
+@dataclass(frozen=True, slots=True)
+class HeldFinal:
+    """A final that waits for an operator."""
+
+    caption: Caption
+    since_s: float
+    """Monotonic."""
+    revision: int
+    """The caption's, once it is shown."""
+
+
+class DoubtDesk:
+    """Holds finals of one target language, by their ids.
+
+    Nothing is held while no operator's page is open.
+    """
+
+    def __init__(
+        self, facts: DaemonState, tell: Tell, is_watched: Callable[[], bool], hold_s: float = HOLD_S
+    ) -> None:
+        """`tell` shows operators what waits; `is_watched`: whether one of them has a page open."""
+        self._facts = facts
+        self._tell = tell
+        self._is_watched = is_watched
+        self._hold_s = hold_s
+        self._held: dict[int, HeldFinal] = {}
+
+    def __contains__(self, caption_id: int) -> bool:
+        return caption_id in self._held
+
+    def is_marked(self, caption: Caption) -> bool:
+        """Whether a final is to be shown with a mark: a printed verse is right in any case."""
+        return self._facts.hold_doubtful and caption.is_doubtful and caption.verse is None
+
+    def wants(self, caption: Caption) -> bool:
+        """Whether a final is to be kept back now."""
+        return self.is_marked(caption) and self._is_watched()
+
+    def hold(self, caption: Caption, now_s: float, revision: int) -> None:
+        """Keep a final back that will be that revision of its caption, and tell operators."""
+        self._held[caption.id] = held = HeldFinal(caption, now_s, revision)
+        self._tell(_told(held, self._hold_s))
+
+    def release(self, caption_id: int) -> HeldFinal | None:
+        """Keep a final back no longer, and return it; None if it was not."""
+        held = self._held.pop(caption_id, None)
+        if held is not None:
+            self._tell(_told(held, 0.0))
+        return held
+
+    def due(self, now_s: float) -> list[int]:
+        """Return the finals that have waited for long enough, oldest first."""
+        return [key for key, held in self._held.items() if now_s >= held.since_s + self._hold_s]
+
+    @property
+    def ids(self) -> list[int]:
+        """All that are kept back, oldest first."""
+        # A copy: whoever goes through it lets them go.
+        return list(self._held)
+
+    def messages(self, now_s: float) -> tuple[DoubtfulMessage, ...]:
+        """Return what a page needs that comes late."""
+        return tuple(
+            # Above 0, which would tell the page that it is kept back no longer.
+            _told(held, max(0.01, held.since_s + self._hold_s - now_s))
+            for held in self._held.values()
+        )
+
+
+def open_doubt_desk(facts: DaemonState, hub: Hub) -> DoubtDesk:
+    """Return the desk of a target language, of which the operators' pages are told."""
+    return DoubtDesk(facts, hub.operators.doubtful, lambda: hub.operators.is_watched)
+
+
+def _told(held: HeldFinal, left_s: float) -> DoubtfulMessage:
+    caption = held.caption
+    return DoubtfulMessage(
+        id=caption.id,
+        source=SourceText(caption.transcript.lang, caption.transcript.text),
+        target=TargetText(caption.lang, caption.text, caption.engine),
+        left_s=round(left_s, 2),
+        revision=held.revision,
+    )

@@ -1,0 +1,188 @@
+"""Printed verses in a service: what goes on air with a final, and what operators are asked about.
+
+Belongs to the event loop's thread; a look takes some milliseconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from dataclasses import replace
+
+import structlog
+
+from pipeline.church.scripture import editions, index_store
+from pipeline.church.scripture.editions import Edition
+from pipeline.church.scripture.mention import Reference
+from pipeline.church.scripture.passages import Passages
+from pipeline.church.scripture.references import printed
+from pipeline.config.schema import Settings
+from pipeline.core.errors import ProtocolError, VersesError
+from pipeline.core.threads import Thread
+from pipeline.core.types import Caption, Verse
+from pipeline.protocol.messages import SuggestionMessage
+
+log = structlog.get_logger()
+
+Tell = Callable[[SuggestionMessage], None]
+
+
+class VerseDesk:
+    """Looks at every final. Without an index or an edition it changes nothing."""
+
+    def __init__(
+        self, passages: Passages | None, edition: Edition | None, *, may_air: bool, tell: Tell
+    ) -> None:
+        """`tell` shows operators a suggestion; `may_air`: verses may be shown by themselves."""
+        self._passages = passages
+        self._edition = edition
+        self._may_air = may_air
+        self._tell = tell
+        self._later: Future[Passages] | None = None
+        self._expected: Sequence[Reference] = ()
+        self._suggested: Reference | None = None
+        self._at_s = 0.0
+        self._last_id = -1
+        self.suggestion = SuggestionMessage()
+        """What operators are asked about now; without a `ref` nothing."""
+
+    def wait_for(self, later: Future[Passages]) -> None:
+        """Take over what is being made, once a final comes after it is done."""
+        self._later = later
+
+    def expect(self, references: Sequence[Reference]) -> None:
+        """Know of verses that are likely in this service."""
+        # Kept as well: an index that is still being built will ask for them.
+        self._expected = references
+        if self._passages is not None:
+            self._passages.expect(references)
+
+    def look(self, caption: Caption) -> Caption:
+        """Return a final with the printed verse that it quotes, if that is sure enough."""
+        self._take_over()
+        if self._passages is None:
+            return caption
+        if caption.id == self._last_id:  # it was reopened, and is final again
+            self._passages.take_back()
+        self._last_id = caption.id
+        self._at_s = caption.transcript.utterance.end_s
+        heard = self._passages.push(caption.transcript.text, self._at_s, may_air=self._may_air)
+        # The edition on screen may lack a verse that another one has.
+        if heard.on_air and (verse := self._verse(heard.on_air)):
+            self._suggest(None, 0)
+            return replace(caption, verse=verse)
+        if heard.suggested and self._verse(heard.suggested):
+            self._suggest(heard.suggested, caption.id)
+        return caption
+
+    def take(self, caption_id: int) -> Verse:
+        """Return the suggested verse, which is shown with a caption now. Raises ProtocolError."""
+        reference, verse = self._current(caption_id)
+        if self._passages is not None:
+            self._passages.show(reference, self._at_s)
+        self._suggest(None, 0)
+        return verse
+
+    def dismiss(self, caption_id: int) -> None:
+        """Leave the suggested verse alone for a while. Raises ProtocolError."""
+        reference, _ = self._current(caption_id)
+        if self._passages is not None:
+            self._passages.dismiss(reference, self._at_s)
+        self._suggest(None, 0)
+
+    def forget(self) -> None:
+        """Forget what was said: it was off the record."""
+        if self._passages is not None:
+            self._passages.forget()
+            self._suggest(None, 0)
+
+    def _take_over(self) -> None:
+        if self._later is None or not self._later.done():
+            return
+        later, self._later = self._later, None
+        # Why it failed was logged where it did.
+        if later.exception() is None:
+            self._passages = later.result()
+            self._passages.expect(self._expected)
+
+    def _current(self, caption_id: int) -> tuple[Reference, Verse]:
+        verse = self._verse(self._suggested) if self._suggested else None
+        if self._suggested is None or verse is None or self.suggestion.id != caption_id:
+            raise ProtocolError("suggestion-gone", "This verse is not suggested any more.")
+        return self._suggested, verse
+
+    def _suggest(self, reference: Reference | None, caption_id: int) -> None:
+        verse = self._verse(reference) if reference else None
+        message = SuggestionMessage()
+        if verse:
+            message = SuggestionMessage(
+                id=caption_id, ref=verse.ref, text=verse.text, edition=verse.edition
+            )
+        self._suggested = reference
+        if message != self.suggestion:
+            self.suggestion = message
+            self._tell(message)
+
+    def _verse(self, reference: Reference) -> Verse | None:
+        if self._edition is None or not (text := self._edition.text(reference)):
+            return None
+        edition = self._edition
+        return Verse(printed(reference, edition.lang), text, edition.title, edition.lang)
+
+
+def open_verse_desk(settings: Settings, tell: Tell) -> VerseDesk:
+    """Return the desk for a service; what it lacks is logged with the command that helps."""
+    church, translate = settings.church, settings.translate
+    nothing = VerseDesk(None, None, may_air=False, tell=tell)
+    if church.verses == "off":
+        return nothing
+    try:
+        name, file = editions.find(translate.target, church.edition)
+        passages = _passages(translate.source)
+        # Last: to read a whole Bible takes a start longer than all the rest here.
+        edition = editions.read(file, name)
+    except VersesError as error:
+        _log_missing(error)
+        return nothing
+    desk = VerseDesk(passages, edition, may_air=church.verses == "air", tell=tell)
+    if passages is None:
+        desk.wait_for(_renewed(translate.source))
+    return desk
+
+
+def _passages(lang: str) -> Passages | None:
+    """Return what recognizes verses, None if its index is old. Raises VersesError."""
+    try:
+        return Passages(index_store.load(lang), lang)
+    except VersesError as error:
+        if error.code != "verses-outdated":
+            raise
+        log.info("index of verses is old", reason=error.message)
+        return None
+
+
+def _log_missing(error: VersesError) -> None:
+    # A start must not fail for it, and most churches will not have built the index yet.
+    say = log.info if error.code in ("verses-not-built", "verses-none") else log.warning
+    say("no verses", code=error.code, message=error.message, fix=error.fix)
+
+
+def _renewed(lang: str) -> Future[Passages]:
+    """Build an index anew while the engines load; until it is there no verse is recognized.
+
+    An old index would name verses that the Bibles of today have elsewhere.
+    """
+    later: Future[Passages] = Future()
+
+    def run() -> None:
+        try:
+            index = index_store.renew(lang)
+        except VersesError as error:
+            _log_missing(error)
+            later.set_exception(error)
+            return
+        later.set_result(Passages(index, lang))
+        log.info("index of verses built", editions=", ".join(index.editions))
+
+    Thread(run, "verse index", failed=later.set_exception).start()
+    return later

@@ -1,0 +1,146 @@
+"""The check that an operator starts at the desk, one at a time, in a thread of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from functools import partial
+
+import structlog
+
+from pipeline.audio.level import FLOOR_DBFS
+from pipeline.check.audio import Heard
+from pipeline.check.last_check import keep, last_check
+from pipeline.check.result import Check, results
+from pipeline.check.running import Listen, RunningChecks
+from pipeline.config.schema import Settings
+from pipeline.core.errors import AudioError, ProtocolError
+from pipeline.core.reports import Level
+from pipeline.core.threads import Thread
+from pipeline.daemon.captions.coordinator import CaptionCoordinator
+from pipeline.daemon.context.context import DaemonContext
+from pipeline.daemon.desk.reload import Reload
+from pipeline.protocol.messages import CheckMessage, LastCheck
+from pipeline.workers.engines import Engines
+
+log = structlog.get_logger()
+
+MakeChecks = Callable[[Settings, Listen], Iterable[Check]]
+"""Makes the checks, from the settings in force and a way to listen."""
+
+
+class DeskCheck:
+    """Belongs to the event loop's thread, but for `_run` and what that calls."""
+
+    def __init__(
+        self,
+        context: DaemonContext,
+        coordinator: CaptionCoordinator,
+        settings: Callable[[], Settings],
+        make: MakeChecks,
+    ) -> None:
+        """`settings` returns those in force."""
+        self._facts = context.facts
+        self._operators = context.hub.operators
+        self._directory = context.recorder.folder.parent
+        self._coordinator = coordinator
+        self._settings = settings
+        self._make = make
+        self._is_running = False
+        self._ends = threading.Event()
+        # While somebody listens: what has come since. A list only grows, so any thread may read it.
+        self._levels: list[Level] | None = None
+
+    def last(self) -> LastCheck | None:
+        """Return what was checked last, and whether it holds for the settings in force."""
+        return last_check(self._directory, self._settings())
+
+    def start(self) -> None:
+        """Begin a check. Raises ProtocolError (not-now) where it would disturb, or is disturbed."""
+        facts = self._facts
+        if self._is_running:
+            raise ProtocolError("not-now", "A check is running already.")
+        if not facts.has_begun:
+            raise ProtocolError("not-now", "The models are still being loaded.")
+        if facts.is_speaking or self._coordinator.unfinished:
+            raise ProtocolError("not-now", "Somebody is speaking: check in a pause.")
+        self._is_running = True
+        arguments = (asyncio.get_running_loop(), self._settings())
+        Thread(partial(self._run, *arguments), "check").start()
+
+    def stop(self) -> None:
+        """Let a check that runs end early, without results."""
+        self._ends.set()
+
+    def on_level(self, level: Level) -> None:
+        """Take the loudness of the input."""
+        if self._levels is not None:
+            self._levels.append(level)
+
+    def _run(self, loop: asyncio.AbstractEventLoop, settings: Settings) -> None:
+        def tell(message: CheckMessage) -> None:
+            with suppress(RuntimeError):  # the loop is closed: nobody is there any more
+                loop.call_soon_threadsafe(self._tell, message)
+
+        def begin(check: Check) -> None:
+            tell(CheckMessage(doing=check.doing))
+
+        outcomes = []
+        try:
+            for result in results(list(self._make(settings, self._listen)), begin):
+                if self._ends.is_set():
+                    return
+                outcomes.append(result)
+            keep(self._directory, outcomes, settings)
+        except BaseException as error:  # captions must not end with it
+            log.exception("check broken")
+            tell(CheckMessage(problem=f"The check has failed: {error}"))
+        else:
+            tell(CheckMessage())
+
+    def _tell(self, message: CheckMessage) -> None:
+        """Tell operators how far it is; at the end, what came out."""
+        if message.doing:
+            self._operators.check(message)
+            return
+        self._is_running = False
+        self._operators.check(CheckMessage(problem=message.problem, check=self.last()))
+
+    def _listen(self, seconds: float) -> Heard:
+        """Measure what comes in for so long. Raises AudioError (audio-lost, audio-paused)."""
+        facts = self._facts  # read only: no more than booleans and a sentence
+        if facts.paused or facts.off_record:
+            fix = "Resume, or go back on the record, and check again."
+            raise AudioError("audio-paused", "The microphone is not listened to now.", fix)
+        heard: list[Level] = []
+        self._levels = heard
+        self._ends.wait(seconds)
+        self._levels = None
+        if facts.source_lost:
+            fix = "Plug it in and switch it on; see its channel in the mixer."
+            raise AudioError("audio-lost", facts.source_lost, fix)
+        return loudness(heard, seconds)
+
+
+def loudness(levels: Sequence[Level], seconds: float) -> Heard:
+    """Return what levels that were measured within `seconds` say of the input."""
+    count = max(1, len(levels))
+    return Heard(
+        seconds=seconds,
+        loudest_dbfs=max((level.dbfs for level in levels), default=FLOOR_DBFS),
+        clipped_share=sum(level.clipped for level in levels) / count,
+        speech_s=seconds * sum(level.speaking for level in levels) / count,
+    )
+
+
+def open_desk_check(
+    context: DaemonContext, coordinator: CaptionCoordinator, reload: Reload, engines: Engines
+) -> DeskCheck:
+    """Return the check of a running service: of the settings in force, on the engines that run."""
+
+    def make(now: Settings, listen: Listen) -> Iterator[Check]:
+        return RunningChecks(now, engines, listen).checks()
+
+    return DeskCheck(context, coordinator, lambda: reload.settings, make)

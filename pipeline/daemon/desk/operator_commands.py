@@ -1,0 +1,362 @@
+"""The table of operators' commands: what each does, and how it is taken back.
+
+Belongs to the event loop's thread.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from typing import Literal, Protocol
+
+import structlog
+
+from pipeline.captions.redaction import Redaction
+from pipeline.core.errors import DictionaryError, ProtocolError
+from pipeline.core.reports import Retranslated
+from pipeline.core.timestamps import utc_now
+from pipeline.core.types import CommandName, SongControl
+from pipeline.daemon.captions.coordinator import CaptionCoordinator
+from pipeline.daemon.captions.languages import Languages
+from pipeline.daemon.captions.retranslations import Retranslations
+from pipeline.daemon.context.context import DaemonContext
+from pipeline.daemon.context.new_day import ask_for_new_session
+from pipeline.daemon.desk.live_check import DeskCheck
+from pipeline.daemon.desk.notices import Notices
+from pipeline.daemon.desk.service_notes import ServiceNotes
+from pipeline.daemon.desk.service_rules import HeldRules, refusal
+from pipeline.daemon.desk.undo import Undo
+from pipeline.daemon.desk.written_texts import Speech, WrittenTexts
+from pipeline.protocol.commands import (
+    AddNotesCommand,
+    AddRuleCommand,
+    ApproveCommand,
+    CaptionCommand,
+    CommandMessage,
+    CorrectCommand,
+    DropNoteCommand,
+    EditCommand,
+    HideCommand,
+    HoldTermCommand,
+    PlainCommand,
+    SettleCommand,
+    TypeCommand,
+    VerseCommand,
+    caption_of,
+)
+from pipeline.protocol.messages import ConsoleMessage, DoneMessage
+from pipeline.records.events import CommandEvent
+from pipeline.session.resume import Unfinished
+from pipeline.workers.group import HearingControls
+
+log = structlog.get_logger()
+
+_MARK_S = 0.25
+"""So long, at most, a disk may hold up everything when somebody goes off the record."""
+
+_SONG_COMMAND: Mapping[SongControl, CommandName] = {
+    "auto": "song-auto",
+    "caption": "song-caption",
+    "hold": "song-hold",
+}
+_SONG: Mapping[str, SongControl] = {name: control for control, name in _SONG_COMMAND.items()}
+
+_Switch = Callable[[bool], None]
+
+
+class Hearing(Speech, Protocol):
+    """The part of the workers that commands reach."""
+
+    def apply(self, controls: HearingControls) -> None:
+        """Hear, pause or forget, as operators want."""
+
+
+class OperatorCommands:
+    """Obeys commands. What operators have set stands in the facts that all parts share."""
+
+    def __init__(
+        self,
+        context: DaemonContext,
+        coordinator: CaptionCoordinator,
+        hearing: Hearing,
+        reload: Callable[[], Awaitable[None]],
+        languages: Languages,
+        *,
+        desk_check: DeskCheck,
+        notes: ServiceNotes,
+    ) -> None:
+        """Take the parts; `reload` reads the settings again, or raises ProtocolError."""
+        self._desk_check = desk_check
+        self._facts = context.facts
+        self._announcer = context.announcer
+        self._dictionary = context.dictionary
+        self._board = context.board
+        self._boards = (context.board, *context.further.values())
+        self._recorder = context.recorder
+        self._verses = context.verses
+        self._operators = context.hub.operators
+        self._coordinator = coordinator
+        self._hearing = hearing
+        self._languages = languages
+        self._notes = notes
+        self._reload = reload
+        self._undo = Undo()
+        self._written = WrittenTexts(context, coordinator, hearing, self._undo, languages)
+        self._held_rules = HeldRules(
+            context, coordinator, self._written, self._undo, lambda: hearing.heard_s
+        )
+
+    @property
+    def notices(self) -> Notices:
+        """The notice on every screen."""
+        return self._written.notices
+
+    @property
+    def retranslations(self) -> Retranslations:
+        """Those of the first target."""
+        return self._written.retranslations
+
+    def done(self, name: CommandName) -> DoneMessage:
+        """Return what operators' pages are told of a command that was obeyed."""
+        return DoneMessage(
+            name=name,
+            undo=self._undo.says,
+            paused=self._facts.paused,
+            blank=self._facts.blank,
+            off_record=self._facts.off_record,
+            song=self._song,
+        )
+
+    def console(self) -> ConsoleMessage:
+        """Return what a page needs that comes late, without what only the hub knows."""
+        now_s = time.monotonic()
+        return ConsoleMessage(
+            dictionary=str(self._dictionary.own) if self._dictionary.enabled else "",
+            undo=self._undo.says,
+            paused=self._facts.paused,
+            blank=self._facts.blank,
+            off_record=self._facts.off_record,
+            song=self._song,
+            off_record_s=self._facts.off_record_s,
+            check=self._desk_check.last(),
+            suggestion=self._verses.suggestion,
+            doubtful=(*self._coordinator.doubtful(now_s), *self._languages.doubtful(now_s)),
+            notes=self._notes.message,
+            keep_audio=self._recorder.keep_audio,
+            models=self._facts.models,
+        )
+
+    @property
+    def _song(self) -> SongControl | Literal["off"]:
+        return "off" if self._facts.song_mode == "off" else self._facts.song_control
+
+    def obey(self, command: CommandMessage) -> Awaitable[None] | None:
+        """Do what an authorized operator asks, record it and tell it. Raises ProtocolError.
+
+        What takes its time is returned, to be awaited; it may raise ProtocolError as well.
+        """
+        match command:
+            case PlainCommand(name="reload"):
+                return self._obey_later(command, self._reload())
+            case AddNotesCommand():
+                drawing = self._notes.add(command)
+                return None if drawing is None else self._obey_later(command, drawing)
+            case DropNoteCommand(entry=entry):
+                return self._obey_later(command, self._notes.drop(entry))
+        # Before a final that is kept back is let go: a refusal must not put it on the screens.
+        self._require_newest(command)
+        try:
+            with self._coordinator.deciding(self._decided(command)):
+                self._act(command)
+        except ProtocolError:
+            if command.name == "undo":  # what could not be taken back is forgotten all the same
+                self._operators.done(self.done("undo"))
+            raise
+        self._tell(command)
+        return None
+
+    async def _obey_later(self, command: CommandMessage, doing: Awaitable[None]) -> None:
+        await doing
+        self._note(command.name)
+        self._tell(command)
+
+    def _tell(self, command: CommandMessage) -> None:
+        log.info("command", name=command.name, id=caption_of(command))
+        self._announcer.announce()
+        self._operators.done(self.done(command.name))
+        self._hearing.apply(self._facts)
+
+    def restore(self, earlier: Unfinished) -> None:
+        """Set what was set in the session that goes on."""
+        self._facts.paused = earlier.set_by_operator("pause", "resume")
+        self._facts.blank = earlier.set_by_operator("blank", "unblank")
+        self._facts.off_record = earlier.set_by_operator("off-record", "on-record")
+        self._facts.song_control = _SONG.get(earlier.last_command(_SONG), "auto")
+        if earlier.notice:
+            self.notices.restore(earlier.notice)
+        with suppress(DictionaryError):  # it was switched off since
+            self._held_rules.restore(earlier.held_rules)
+        self._hearing.apply(self._facts)
+
+    def on_retranslated(self, result: Retranslated) -> None:
+        """Show what was made of a text that an operator has written."""
+        self._written.on_retranslated(result)
+
+    def _require_newest(self, command: CommandMessage) -> None:
+        """Raise ProtocolError (caption-changed) if the operator has not seen what would change."""
+        if not (isinstance(command, CaptionCommand) and command.revision):
+            return
+        if command.lang in self._languages.langs:
+            newest = self._languages.revision(command.lang, command.id)
+        else:
+            newest = self._coordinator.revision(command.id)
+        if newest > command.revision:
+            told = f"Caption {command.id} has changed meanwhile."
+            raise ProtocolError("caption-changed", told)
+
+    def _decided(self, command: CommandMessage) -> int:
+        """Return the caption of the first target language that a command is about, 0: none."""
+        # A further language's final is kept back by its own coordinator (`Language.edit`), and
+        # who has only begun to change a caption lets nothing go.
+        is_further = isinstance(command, EditCommand) and command.lang in self._languages.langs
+        is_none = is_further or isinstance(command, SettleCommand)
+        return 0 if is_none else caption_of(command)
+
+    def _act(self, command: CommandMessage) -> None:
+        about = caption_of(command)
+        match command:
+            case CorrectCommand(id=key, text=text, target=target, lang=lang):
+                self._written.correct(key, text)
+                if target:
+                    self._written.edit(key, target, lang)
+            case TypeCommand(name="say", text=text, lang=lang):
+                about = self._written.say(text, lang)
+            case TypeCommand(text=text, lang=lang):
+                self._written.put_notice(text, lang)
+            case EditCommand(id=key, text=text, lang=lang):
+                self._written.edit(key, text, lang)
+            case HideCommand(name=name, id=key):
+                (self._written.hide if name == "hide" else self._written.unhide)(key)
+            case SettleCommand(id=key):
+                self._written.settle(key)
+            case ApproveCommand(id=key):
+                self._written.approve(key)
+            case VerseCommand():
+                self._written.settle_verse(command)
+            case AddRuleCommand(name=name, heard=heard, write=write):
+                self._add_rule(heard, write, held=name == "hold-rule")
+            case HoldTermCommand(say=say, write=write, instead=instead):
+                self._hold_term(say, write, instead)
+            case PlainCommand():
+                self._act_plainly(command.name)
+        self._note(command.name, about)
+
+    def _act_plainly(self, name: CommandName) -> None:
+        match name:
+            case "clear-notice":
+                self._written.clear_notice()
+            case "pause":
+                self._switch_on("pause", "resume", self._set_paused, was_on=self._facts.paused)
+            case "resume":
+                self._switch_off("pause", self._set_paused)
+            case "blank":
+                self._switch_on("blank", "unblank", self._set_blank, was_on=self._facts.blank)
+            case "unblank":
+                self._switch_off("blank", self._set_blank)
+            case "check":
+                self._desk_check.start()
+            case "new-session":
+                ask_for_new_session(self._facts)
+            case "off-record":
+                self._leave_record()
+            case "on-record":
+                self._return_to_record()
+            case "song-auto" | "song-caption" | "song-hold":
+                self._control_song(name)
+            case "undo":
+                self._undo.take_back()
+
+    def _set_paused(self, on: bool) -> None:
+        self._facts.paused = on
+
+    def _set_blank(self, on: bool) -> None:
+        self._facts.blank = on
+
+    def _control_song(self, name: CommandName) -> None:
+        if self._facts.song_mode == "off":
+            raise ProtocolError("song-off", 'Song mode is off: church.song = "off" in config.toml.')
+        before, wanted = self._facts.song_control, _SONG[name]
+
+        def back() -> None:
+            self._facts.song_control = before
+            self._note(_SONG_COMMAND[before])
+
+        if wanted == "auto":
+            # That has taken both back: an undo must not do it once more.
+            for other in ("song-hold", "song-caption"):
+                self._undo.forget(other)
+        elif wanted != before:
+            self._undo.push(name, back)
+        self._facts.song_control = wanted
+
+    def _switch_on(
+        self, name: CommandName, opposite: CommandName, switch: _Switch, *, was_on: bool
+    ) -> None:
+        def back() -> None:
+            switch(False)
+            self._note(opposite)  # a session that is resumed after a crash reads it there
+
+        if not was_on:
+            self._undo.push(name, back)
+        switch(True)
+
+    def _switch_off(self, name: CommandName, switch: _Switch) -> None:
+        self._undo.forget(name)
+        switch(False)
+
+    def _leave_record(self) -> None:
+        """Make everything forget what has just been said, and what is being said."""
+        # Nothing was heard since that could be taken out.
+        if self._facts.off_record:
+            return
+        to_s = self._hearing.heard_s
+        from_s = max(0.0, to_s - self._facts.off_record_s)
+        # By their ids: an earlier version in a file may have ended before.
+        recent = {key for board in self._boards for key in board.ids_since(from_s)}
+        redaction = Redaction(from_s, to_s, (*self._coordinator.open_ids, *recent))
+        self._recorder.purge(redaction)  # first: what follows could be cut short
+        self._facts.off_record = True
+        self._announcer.announce()
+        ids = self._coordinator.redact(redaction)
+        ids |= self._languages.redact(replace(redaction, ids=tuple(ids)))
+        self._written.forget(ids, from_s)
+        self._held_rules.forget(from_s)
+        # Everything is hidden; who commanded it is answered when not even a kill can undo it.
+        self._recorder.await_mark(_MARK_S)
+        log.warning("off the record", utterances=len(ids), from_s=round(from_s, 1))
+
+    def _return_to_record(self) -> None:
+        if self._facts.off_record:
+            self._facts.off_record = False
+            self._coordinator.return_to_record(self._hearing.heard_s)
+            self._languages.return_to_record(self._hearing.heard_s)
+
+    def _hold_term(self, say: str, write: str, instead: str) -> None:
+        try:
+            self._held_rules.hold_term(say, write, instead)
+        except DictionaryError as error:
+            raise refusal(error) from None
+
+    def _add_rule(self, heard: str, write: str, *, held: bool) -> None:
+        try:
+            if held:
+                self._held_rules.hold(heard, write)
+            else:
+                self._held_rules.add(heard, write)
+        except DictionaryError as error:
+            raise refusal(error) from None
+
+    def _note(self, name: CommandName, caption_id: int = 0) -> None:
+        self._recorder.record(CommandEvent(utc=utc_now(), name=name, id=caption_id))

@@ -1,0 +1,143 @@
+"""The notes of a service: taken into its folder when it begins, added to at the desk, and used.
+
+Belongs to the event loop's thread; files are read in a process of their own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+from collections.abc import Awaitable
+from pathlib import Path
+
+import structlog
+
+from pipeline.church.notes.notes import Notes, joined, references, renderings, without, written
+from pipeline.church.notes.notes_files import NOTES, draw_out, read_notes, write_notes
+from pipeline.core.errors import DictionaryError, NotesError, ProtocolError
+from pipeline.core.types import Mode
+from pipeline.daemon.context.context import DaemonContext
+from pipeline.dictionary.glossary import Term, make_term
+from pipeline.dictionary.near_names import near_names
+from pipeline.protocol.commands import AddNotesCommand
+from pipeline.protocol.messages import NotesMessage
+from pipeline.session.retention import give_back_left_notes
+
+log = structlog.get_logger()
+
+
+def take_notes(directory: Path, session: Path, mode: Mode) -> Notes:
+    """Return the notes of a session, none if it has none; a service takes those that wait.
+
+    A rehearsal leaves them where they are. Broken notes are logged: the service goes on without.
+    """
+    waiting, own = directory / NOTES, session / NOTES
+    try:
+        give_back_left_notes(directory, session)
+        if mode == "live" and waiting.exists() and not own.exists():
+            # Moved, not copied: they are for one service only.
+            waiting.replace(own)
+        place = own if own.exists() or mode == "live" else waiting
+        return read_notes(place) if place.exists() else Notes()
+    except (NotesError, OSError) as error:
+        log.warning("no notes", error=str(error))
+        return Notes()
+
+
+class ServiceNotes:
+    """What is known beforehand: names are written and words translated so, verses suggested."""
+
+    def __init__(self, context: DaemonContext, directory: Path, lang: str) -> None:
+        """Take and use the notes that wait in `directory`, that of the sessions.
+
+        `lang` is the spoken language. In a rehearsal what is added waits there for the service.
+        """
+        self._dictionary = context.dictionary
+        self._verses = context.verses
+        self._operators = context.hub.operators
+        self._target = context.board.target
+        self._lang = lang
+        session, mode = context.recorder.folder, context.facts.mode
+        self._place = (session if mode == "live" else directory) / NOTES
+        self._upload = bytearray()
+        self._reading = asyncio.Lock()  # one file at a time: each may take a core
+        self._terms: list[Term] = []
+        self._notes = Notes()
+        self.use(take_notes(directory, session, mode))
+
+    @property
+    def message(self) -> NotesMessage:
+        """What operators are told."""
+        notes = self._notes
+        return NotesMessage(
+            names=notes.names, verses=notes.verses, numbers=notes.numbers, terms=notes.terms
+        )
+
+    def use(self, notes: Notes) -> None:
+        """Know this from now on, and nothing else."""
+        self._notes = notes
+        self._dictionary.names = near_names(notes.names, notes.words) if notes.names else None
+        self._verses.expect(references(notes, self._lang))
+        terms = [term for pair in renderings(notes) if (term := _term(*pair))]
+        try:
+            self._dictionary.glossaries.exchange(self._target, self._terms, terms)
+        except DictionaryError as error:
+            log.warning("no translations", error=str(error))
+        self._terms = terms
+        if notes != Notes():
+            log.info("notes", names=len(notes.names), verses=len(notes.verses))
+
+    def add(self, part: AddNotesCommand) -> Awaitable[None] | None:
+        """Take a part of a file; of the last one return what draws the notes out and uses them.
+
+        Raises ProtocolError.
+        """
+        # A page that was closed in the middle has left a beginning.
+        if part.at == 0:
+            self._upload = bytearray()
+        if part.at != len(self._upload):
+            raise ProtocolError("notes-incomplete", f"A part of {part.file} is missing: add again.")
+        try:
+            self._upload += base64.b64decode(part.data, validate=True)
+        except binascii.Error:
+            raise ProtocolError("bad-field", "data is Base64.") from None
+        if len(self._upload) < part.size:
+            return None
+        # Whatever becomes of this file, the next one begins with nothing.
+        content, self._upload = bytes(self._upload), bytearray()
+        if len(content) > part.size:
+            raise ProtocolError("bad-field", "size is that of the whole file.")
+        return self._draw(part.file, content)
+
+    async def _draw(self, file: str, content: bytes) -> None:
+        try:
+            async with self._reading:
+                found = await draw_out(content, file, self._lang)
+            await self._keep(joined((self._notes, found)))
+        except NotesError as error:
+            raise ProtocolError(error.code, f"{error.message} {error.fix}".rstrip()) from None
+
+    async def drop(self, entry: str) -> None:
+        """Know no longer what was drawn out wrongly. Raises ProtocolError."""
+        notes = without(self._notes, entry)
+        if notes == self._notes:
+            raise ProtocolError("unknown-note", f"The notes do not have {entry!r}.")
+        try:
+            await self._keep(notes)
+        except NotesError as error:
+            raise ProtocolError(error.code, f"{error.message} {error.fix}".rstrip()) from None
+
+    async def _keep(self, notes: Notes) -> None:
+        # Before it is written: if the disk is full, the service knows the names all the same.
+        self.use(notes)
+        self._operators.notes(self.message)
+        await asyncio.to_thread(write_notes, self._place, written(notes, "notes at the desk"))
+
+
+def _term(say: str, write: str) -> Term | None:
+    try:
+        return make_term(say, write)
+    except DictionaryError as error:
+        log.warning("no such translation", say=say, write=write, error=str(error))
+        return None

@@ -1,0 +1,191 @@
+"""Rules that operators add: kept for good, or held for the rest of a service.
+
+Those that are held are applied to what is said next, and to what stands.
+
+Belongs to the event loop's thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import partial
+
+from pipeline.core.errors import DictionaryError, ProtocolError
+from pipeline.core.timestamps import utc_now
+from pipeline.daemon.captions.coordinator import CaptionCoordinator
+from pipeline.daemon.captions.language import Back
+from pipeline.daemon.context.context import DaemonContext
+from pipeline.daemon.desk.undo import Undo
+from pipeline.daemon.desk.written_texts import WrittenTexts
+from pipeline.dictionary.glossary import Glossary, compile_glossary
+from pipeline.dictionary.matcher import applied
+from pipeline.dictionary.rules import Rule, key
+from pipeline.protocol.caption import CaptionMessage
+from pipeline.protocol.messages import RuleMessage
+from pipeline.records.events import RuleEvent
+
+_CODES = {
+    "dictionary-duplicate-phrase": "rule-exists",
+    "dictionary-rule-gone": "rule-gone",
+}
+
+_HELD = -2
+"""Stands for what is held among the ids of captions whose steps can be undone."""
+
+_MOST = 20
+"""Captions that are put right at once, the newest: each is translated again."""
+
+
+class HeldRules:
+    """Adds and holds rules, puts captions right by them, and takes both back."""
+
+    def __init__(
+        self,
+        context: DaemonContext,
+        coordinator: CaptionCoordinator,
+        written: WrittenTexts,
+        undo: Undo,
+        at_s: Callable[[], float],
+    ) -> None:
+        """`at_s` tells where in the session's audio it is."""
+        self._at_s = at_s
+        self._releases: list[tuple[float, Callable[[], None]]] = []
+        self._dictionary = context.dictionary
+        self._board = context.board
+        self._recorder = context.recorder
+        self._operators = context.hub.operators
+        self._coordinator = coordinator
+        self._written = written
+        self._undo = undo
+
+    def hold(self, heard: str, write: str) -> None:
+        """Hold a rule until the service ends. Raises DictionaryError."""
+        rule = self._dictionary.hold(heard, write)
+        told = RuleMessage(id=rule.id, heard=heard, write=write, removed=False, held=True)
+        self._begin(told, self._put_right(rule), lambda: self._dictionary.release(rule))
+
+    def add(self, heard: str, write: str) -> None:
+        """Add a rule to the church's dictionary for good. Raises DictionaryError."""
+        rule, text = self._dictionary.add(heard, write, datetime.now(UTC))
+
+        def tell(*, removed: bool) -> None:
+            event = RuleEvent(utc=utc_now(), id=rule.id, heard=heard, write=write, removed=removed)
+            self._recorder.record(event)
+            told = RuleMessage(id=rule.id, heard=heard, write=write, removed=removed)
+            self._operators.rule(told)
+
+        def back() -> None:
+            try:
+                self._dictionary.remove(text)
+            except DictionaryError as error:
+                raise refusal(error) from None
+            tell(removed=True)
+
+        self._undo.push(f"rule “{heard}” → “{write}”", back)
+        tell(removed=False)
+
+    def hold_term(self, say: str, write: str, instead: str) -> None:
+        """Hold how a word is said in the target language. Raises DictionaryError."""
+        lang, glossaries = self._board.target, self._dictionary.glossaries
+        term = glossaries.hold(lang, say, write)
+        told = RuleMessage(id=term.id, heard=say, write=write, removed=False, held=True, lang=lang)
+        # Without a word in it there is nothing to look for on the screens.
+        found = compile_glossary((term,), lang) if key(instead) else None
+        backs = self._rewrite(found, instead, write) if found else []
+        self._begin(told, backs, lambda: glossaries.release(lang, term))
+
+    def forget(self, from_s: float) -> None:
+        """Hold nothing that was held since `from_s` of the audio: its words are off the record."""
+        # A copy: each that goes is taken out of the list.
+        for begun in [each for each in self._releases if each[0] >= from_s]:
+            self._releases.remove(begun)
+            begun[1]()
+        # Their steps back would find nothing to let go of.
+        self._undo.forget_captions({_HELD})
+
+    def restore(self, rules: Sequence[RuleEvent]) -> None:
+        """Hold what was held in the session that goes on. Raises DictionaryError."""
+        # Not recorded once more: the session's own record has them.
+        for rule in rules:
+            if rule.lang:
+                self._dictionary.glossaries.hold(rule.lang, rule.heard, rule.write)
+            else:
+                self._dictionary.hold(rule.heard, rule.write)
+
+    def _begin(self, told: RuleMessage, backs: Sequence[Back], release: Callable[[], None]) -> None:
+        begun = (self._at_s(), release)
+        self._releases.append(begun)
+        self._tell(told)
+
+        def back() -> None:
+            self._releases.remove(begun)
+            release()
+            self._tell(replace(told, removed=True))
+            for again in backs:
+                with suppress(ProtocolError):  # it has left the history, or is off the record
+                    again()
+
+        self._undo.push(f"“{told.heard}” → “{told.write}” for this service", back, _HELD)
+
+    def _put_right(self, rule: Rule) -> list[Back]:
+        """Correct the newest captions in which the phrase stands; return what takes it back."""
+        corrected: list[Back] = []
+        for old in self._standing():
+            text = applied(rule, old.source.text)
+            back = self._written.put_right(old, text) if text != old.source.text else None
+            if back is not None:
+                corrected.append(back)
+            if len(corrected) == _MOST:
+                break
+        return corrected
+
+    def _rewrite(self, glossary: Glossary, instead: str, write: str) -> list[Back]:
+        """Replace a rendering where the term was said; return what takes that back."""
+        rule = Rule("instead", (instead,), write)
+        rewritten: list[Back] = []
+        for old in self._standing():
+            text = applied(rule, old.target.text)
+            if text == old.target.text or not glossary.find(old.source.text):
+                continue
+            # However many there are: nothing is translated again for it.
+            new = self._board.edit(old.id, text)
+            if new is not None:
+                self._written.settle(old.id)
+                rewritten.append(partial(self._put_back, old))
+                self._coordinator.publish(new)
+        return rewritten
+
+    def _put_back(self, old: CaptionMessage) -> None:
+        self._coordinator.publish(self._board.put_back(old))
+
+    def _standing(self) -> Iterator[CaptionMessage]:
+        """Return the finals that no operator has translated, newest first.
+
+        What is being said is heard again anyway, and an operator's own words stay.
+        """
+        for message in reversed(self._board.snapshot().messages):
+            if message.final and message.target.engine != "operator":
+                yield message
+
+    def _tell(self, message: RuleMessage) -> None:
+        event = RuleEvent(
+            utc=utc_now(),
+            id=message.id,
+            heard=message.heard,
+            write=message.write,
+            removed=message.removed,
+            held=True,
+            lang=message.lang,
+            at_s=round(self._at_s(), 3),
+        )
+        self._recorder.record(event)
+        self._operators.rule(message)
+
+
+def refusal(error: DictionaryError) -> ProtocolError:
+    """Return what operators are told of an error of the dictionary."""
+    code = _CODES.get(error.code, "rule-refused")
+    return ProtocolError(code, f"{error.message} {error.fix}".rstrip())

@@ -1,0 +1,356 @@
+"""The daemon on one page: makes the parts, starts them from the record and the displays back to
+the microphone, and stops them in reverse.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Callable
+from contextlib import AsyncExitStack, suppress
+from pathlib import Path
+
+import structlog
+
+from pipeline.config.schema import Settings
+from pipeline.core import logs
+from pipeline.core.errors import StarkError
+from pipeline.core.reports import (
+    Fault,
+    Level,
+    Report,
+    SongChanged,
+    SourceChanged,
+    WorkerEnded,
+    WorkerReady,
+)
+from pipeline.core.threads import described, watched
+from pipeline.core.timestamps import utc_now
+from pipeline.core.types import Mode
+from pipeline.daemon.captions.coordinator import CaptionCoordinator
+from pipeline.daemon.captions.languages import Languages
+from pipeline.daemon.context.context import make_context
+from pipeline.daemon.context.opening import open_session
+from pipeline.daemon.context.report_channel import ReportChannel
+from pipeline.daemon.context.sinks import Screen
+from pipeline.daemon.desk.live_check import open_desk_check
+from pipeline.daemon.desk.operator_commands import OperatorCommands
+from pipeline.daemon.desk.reload import Reload
+from pipeline.daemon.desk.service_notes import ServiceNotes
+from pipeline.daemon.life.caption_reports import CaptionReports
+from pipeline.daemon.life.health import Health
+from pipeline.daemon.life.signals import handle_signals
+from pipeline.daemon.life.supervisor import Supervisor
+from pipeline.dictionary.store import Dictionary
+from pipeline.models.identity import used_models
+from pipeline.models.integrity import BackgroundHashing
+from pipeline.records.events import BrokenEvent, EndEvent, ModelsEvent
+from pipeline.server.operator_token import token_place
+from pipeline.session.folders import incomplete
+from pipeline.workers.engines import Engines
+from pipeline.workers.group import WorkerGroup
+
+log = structlog.get_logger()
+
+_WRITE_S = 5.0
+"""At the end the record may take at least so long, even if captions may not."""
+
+
+class App:
+    """One session, from start to end.
+
+    Each part knows only parts that are made before it. What comes back comes on two ways that are
+    opened at the start: reports of the workers through a `ReportChannel`, operators' commands
+    through the hub.
+    """
+
+    failure: BaseException | None = None
+    """What ended the first worker that broke, or kept the record from being whole."""
+    _stops = 0
+
+    def __init__(
+        self,
+        settings: Settings,
+        engines: Engines,
+        *,
+        dictionary: Dictionary,
+        screen: Screen,
+        mode: Mode,
+        read: Callable[[], Settings] | None = None,
+    ) -> None:
+        """Make the session folder and all parts; nothing runs yet. Raises SessionError.
+
+        `read` returns the settings as they are now, for a reload, or raises ConfigError.
+        """
+        self._screen, self._engines, self._changed = screen, engines, asyncio.Event()
+        self._reports = ReportChannel()
+        session = open_session(settings, mode, self._reports.emit)
+        self._context = context = make_context(settings, session, dictionary, mode, screen)
+        notes = ServiceNotes(context, Path(settings.session.directory), settings.translate.source)
+        self._coordinator = coordinator = CaptionCoordinator(context)
+        self._group = group = WorkerGroup(
+            settings,
+            engines,
+            dictionary=dictionary,
+            degradation=context.degradation,
+            emit=self._reports.emit,
+            last_id=session.last_id,
+            origin_s=session.origin_s,
+        )
+        self._languages = languages = Languages(settings, context, group.languages, engines.further)
+        self.health = health = Health(context, engines, group, coordinator, languages)
+        self._reload = reload = Reload(
+            settings, read, context, group, coordinator, languages=languages
+        )
+        self._desk_check = desk_check = open_desk_check(context, coordinator, reload, engines)
+        self._commands = commands = OperatorCommands(
+            context,
+            coordinator,
+            group,
+            reload.obey,
+            languages,
+            desk_check=desk_check,
+            notes=notes,
+        )
+        self._caption_reports = CaptionReports(coordinator, languages, commands, group)
+        self._supervisor = Supervisor(
+            context,
+            group,
+            coordinator,
+            languages=languages,
+            retranslations=commands.retranslations,
+            reload=reload,
+            health=health,
+            changed=self._changed,
+        )
+        if session.earlier:
+            self._commands.restore(session.earlier)
+
+    @property
+    def folder(self) -> Path:
+        """The session's folder."""
+        return self._context.recorder.folder
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether everything was ready once."""
+        return self._context.facts.has_begun
+
+    @property
+    def is_stuck(self) -> bool:
+        """Whether a worker's thread is still inside an engine."""
+        return self._group.is_stuck
+
+    async def run(self) -> int:
+        """Serve until the source ends, a signal comes or a worker breaks; return the exit code.
+
+        Raises ServerError when the port cannot be had.
+        """
+        async with AsyncExitStack() as stops:  # in reverse, also where a start fails
+            self._start_signals()
+            stops.enter_context(watched(self._thread_ended))
+            for outputs in self._context.outputs.values():
+                outputs.start(self._reports.emit)
+                # After the record, whose stop settles the last final.
+                stops.push_async_callback(asyncio.to_thread, outputs.close)
+            self._start_record()
+            stops.callback(self._stop_record)
+            if publisher := self._context.publisher:
+                publisher.start(self._reports.emit, self._context.captions())
+                # After the server, whose stop tells everybody that the service has ended.
+                stops.push_async_callback(asyncio.to_thread, publisher.close)
+            # Before the engines load: a port that is taken is told at once.
+            await self._start_server()
+            stops.push_async_callback(self._stop_server)
+            stops.callback(self._desk_check.stop)
+            self._start_supervisor()
+            stops.push_async_callback(self._stop_supervisor)
+            await self._start_workers()
+            stops.push_async_callback(self._stop_workers)
+            self._start_hashing()
+            stops.callback(self._hashing.stop)
+            await self._until(lambda: self._group.is_done or self._supervisor.has_new_day)
+        if isinstance(self.failure, StarkError):
+            return self.failure.exit_code
+        return 1 if self.failure else 0
+
+    @property
+    def settings(self) -> Settings:
+        """As they are in force, reloads included."""
+        return self._reload.settings
+
+    @property
+    def wants_new_session(self) -> bool:
+        """Whether it has ended for another one to begin: the service goes on in that."""
+        ended = self._stops or self.failure or self._group.is_broken
+        return self._supervisor.has_new_day and not ended
+
+    def stop(self) -> None:
+        """Ask for the end; asked twice, wait for nothing any more."""
+        self._stops += 1
+        self._changed.set()
+
+    # Each start with its stop
+
+    def _start_signals(self) -> None:
+        """Listen to signals and to workers; that ends with the event loop."""
+        ends = dict.fromkeys((signal.SIGTERM, signal.SIGINT), self.stop)
+        handle_signals({**ends, signal.SIGHUP: self._reload.hangup})
+        self._reports.open(self._receive)
+
+    def _start_record(self) -> None:
+        self._context.recorder.start()
+        used = self._context.facts.models = used_models(self._reload.settings)
+        self._context.recorder.record(ModelsEvent(utc=utc_now(), models=used))
+
+    def _stop_record(self) -> None:
+        self._coordinator.settle()
+        heard_s, unfinished = round(self._group.heard_s, 2), self._coordinator.unfinished
+        self._context.recorder.record(self.health.record())
+        end = EndEvent(utc=utc_now(), unfinished=unfinished, audio_s=heard_s)
+        self._context.recorder.record(end)
+        if not self._context.recorder.close(max(_WRITE_S, self._reload.settings.session.drain_s)):
+            self.failure = self.failure or incomplete(self.folder)
+            log.error("incomplete", code="session-incomplete", session=str(self.folder))
+
+    async def _start_server(self) -> None:
+        hub, commands = self._context.hub, self._commands
+        await hub.start(
+            on_command=commands.obey, health=self.health.record, console=commands.console
+        )
+        address = hub.address
+        logs.serving(address, self.folder)
+        self._screen.show_address(address, self._context.facts.mode, self.folder)
+        settings = self._reload.settings
+        place = token_place(settings.operator.token, Path(settings.session.directory))
+        self._screen.show_operator_page(f"{address}operator", place)
+        self._context.announcer.announce()
+
+    async def _stop_server(self) -> None:
+        if not self.wants_new_session:  # then pages are back before anybody has read "ended"
+            self._context.facts.has_ended = not self._context.facts.broken
+            self._context.announcer.announce()
+        await self._context.hub.close()
+
+    def _start_supervisor(self) -> None:
+        self._supervision = asyncio.create_task(self._supervisor.run())
+        self._supervision.add_done_callback(self._supervision_ended)
+
+    async def _stop_supervisor(self) -> None:
+        self._supervision.cancel()
+        await asyncio.gather(self._supervision, return_exceptions=True)
+
+    async def _start_workers(self) -> None:
+        self._group.start()
+        await self._until(lambda: self._group.is_loaded)
+        if self._group.is_loaded:
+            log.info("ready", took_s=round(self.health.uptime_s, 2))
+            self._context.facts.has_begun = True
+            self._context.announcer.announce()
+            self._context.notifier.ready()
+        # Also where a stop came first: a worker that waits for this could not end.
+        self._group.begin()
+
+    def _start_hashing(self) -> None:
+        """Compare the models' files with their hashes, now that nothing waits for the disk."""
+        engines = (engine for _, engine in self._engines.by_stage())
+
+        def tell(message: str) -> None:
+            self._reports.emit(Fault("models", "model-changed", message))
+
+        def failed(error: BaseException) -> None:
+            message = f"The models' files could not be compared: {described(error)}."
+            self._reports.emit(Fault("models", "models-unchecked", message))
+
+        models = [engine.spec.model for engine in engines if not engine.spec.is_elsewhere]
+        self._hashing = BackgroundHashing(models, tell, failed)
+        self._hashing.start()
+
+    async def _stop_workers(self) -> None:
+        if not self.wants_new_session:  # systemd would take that for the end of the service
+            self._context.notifier.stopping()
+        self._group.stop()
+        await self._drain()
+        for caption in self._group.take_unfinished():
+            self._coordinator.show(caption)
+        self._coordinator.release_all()
+        self._languages.settle()
+        if self._coordinator.unfinished:
+            log.error("unfinished", utterances=self._coordinator.unfinished)
+
+    async def _until(self, reached: Callable[[], bool]) -> None:
+        """Wait until `reached`, a stop is asked for, or a worker has broken."""
+        while not (reached() or self._stops or self._group.is_broken):
+            # Nothing is lost between look and clear: whoever sets it is on this loop.
+            self._changed.clear()
+            await self._changed.wait()
+
+    async def _drain(self) -> None:
+        """Wait for all workers to end: `drain_s` at most, or until asked twice to stop.
+
+        A file played fast and to its end has all the time for its comparisons.
+        """
+        limitless = self._group.is_done and not self._group.may_shed
+        drain_s = None if limitless else self._reload.settings.session.drain_s
+        with suppress(TimeoutError):
+            async with asyncio.timeout(drain_s):
+                while not self._group.is_over and self._stops < 2:
+                    # Each time: a worker that broke meanwhile has told nobody behind it that the
+                    # end has come.
+                    self._group.release()
+                    self._changed.clear()
+                    await self._changed.wait()
+
+    # Reports
+
+    def _receive(self, report: Report) -> None:
+        try:
+            self._take(report)
+        except Exception as error:  # noqa: BLE001 - the loop would go on, one final short
+            self._worker_ended("desk", error)
+
+    def _take(self, report: Report) -> None:
+        match report:
+            case Level():
+                self._coordinator.on_level(report)
+                self._desk_check.on_level(report)
+            case Fault():
+                self._coordinator.on_fault(report)
+            case SourceChanged():
+                self._coordinator.on_source(report)
+            case SongChanged():
+                self._coordinator.on_song(report)
+            case WorkerReady(name):
+                self._group.ready.add(name)
+                self._changed.set()
+            case WorkerEnded(name, error):
+                self._worker_ended(name, error)
+            case _:  # mypy sees whether all others are of captions
+                self._caption_reports.take(report)
+
+    def _thread_ended(self, name: str, error: BaseException) -> None:
+        """Take the error of any thread of the program; called in that thread."""
+        self._reports.emit(WorkerEnded(name, error))
+
+    def _worker_ended(self, name: str, error: BaseException | None) -> None:
+        self._group.ended[name] = error
+        self._changed.set()
+        if error is None:
+            return
+        # The first one is the cause; what breaks after it is mostly its consequence.
+        self.failure = self.failure or error
+        code = error.code if isinstance(error, StarkError) else "crash"
+        # A StarkError says all there is to say; anything else is a bug, and its trace is wanted.
+        trace = None if isinstance(error, StarkError) else error
+        log.error("worker broken", worker=name, code=code, error=str(error), exc_info=trace)
+        # By it the next start goes on with this session, which has an end all the same.
+        self._context.recorder.record(
+            BrokenEvent(utc=utc_now(), worker=name, code=code, message=str(error))
+        )
+        self._context.facts.broken = f"{name}: {error}"
+        self._context.announcer.announce()
+
+    def _supervision_ended(self, supervision: asyncio.Task[None]) -> None:
+        """End loudly what nobody looks after any more."""
+        if not supervision.cancelled() and (error := supervision.exception()):
+            self._worker_ended("watch", error)

@@ -1,0 +1,125 @@
+"""Health of the daemon in one record: for /healthz, for diagnostics.jsonl, for the operator."""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+
+import psutil
+
+from pipeline.core.timestamps import utc_now, utc_offset_min
+from pipeline.daemon.captions.coordinator import CaptionCoordinator
+from pipeline.daemon.captions.languages import Languages
+from pipeline.daemon.context.context import DaemonContext
+from pipeline.engines.process.engine_process import EngineProcess
+from pipeline.records.health import (
+    RUNG_NAMES,
+    Dropped,
+    EngineHealth,
+    HealthRecord,
+    Queues,
+    RungName,
+)
+from pipeline.workers.engines import Engines
+from pipeline.workers.group import WorkerGroup
+
+
+class Health:
+    """Reads it off the parts whenever it is asked."""
+
+    def __init__(
+        self,
+        context: DaemonContext,
+        engines: Engines,
+        group: WorkerGroup,
+        coordinator: CaptionCoordinator,
+        languages: Languages,
+    ) -> None:
+        self._facts = context.facts
+        self._announcer = context.announcer
+        self._degradation = context.degradation
+        self._recorder = context.recorder
+        self._engines = engines
+        self._group = group
+        self._coordinator = coordinator
+        self._languages = languages
+        self._started_s = time.monotonic()
+        self._memory_mb = 0.0
+
+    @property
+    def uptime_s(self) -> float:
+        """Seconds since the start."""
+        return time.monotonic() - self._started_s
+
+    @property
+    def rung(self) -> RungName:
+        """The step of degradation as the records name it."""
+        return RUNG_NAMES[self._degradation.rung]
+
+    @property
+    def dropped(self) -> Dropped:
+        """What was given up since the start, by kind."""
+        blocks, records = self._engines.source.dropped_blocks, self._recorder.dropped
+        return Dropped(blocks=blocks, records=records, **self._group.dropped())
+
+    def record(self) -> HealthRecord:
+        """Return how the daemon is now."""
+        state, reason = self._announcer.state
+        engines = self._engines
+        return HealthRecord(
+            utc=utc_now(),
+            state=state,
+            reason=reason,
+            mode=self._facts.mode,
+            session=self._recorder.folder.name,
+            uptime_s=round(self.uptime_s, 1),
+            audio_s=round(self._group.heard_s, 1),
+            lag_s=round(self._coordinator.lag_s(time.monotonic()), 2),
+            rung=self.rung,
+            source=engines.source.name,
+            recognizer=engines.recognizer.name,
+            partial=engines.partial.name if engines.partial else "",
+            final=engines.final.name if engines.final else "",
+            setback=self._group.degraded_reason,
+            queues=Queues(**self._group.queues()),
+            dropped=self.dropped,
+            memory_mb=self._memory(),
+            engines=self.engines(),
+            utc_offset_min=utc_offset_min(),
+            languages=self._languages.health(time.monotonic()),
+        )
+
+    def engines(self) -> tuple[EngineHealth, ...]:
+        """Return what each engine holds and has done."""
+        return tuple(_engine(engine) for _, engine in self._engines.by_stage())
+
+    def line(self) -> str:
+        """Return it in one line of words, for `systemctl status`."""
+        state, reason = self._announcer.state
+        shown = f"{state} ({reason})" if reason else state
+        return f"{shown}, lag {self._coordinator.lag_s(time.monotonic()):.1f} s, rung {self.rung}"
+
+    def _memory(self) -> float:
+        with suppress(OSError):  # no file descriptor is left: say what was last known
+            own = psutil.Process().memory_info().rss
+            # They are processes of their own, whose memory is not in ours.
+            engines = sum(engine.memory_bytes for _, engine in self._engines.by_stage())
+            self._memory_mb = round((own + engines) / 1e6, 1)
+        return self._memory_mb
+
+
+def _engine(engine: EngineProcess) -> EngineHealth:
+    work, gpu = engine.work, engine.gpu.use  # once: its threads put new ones in their place
+    pace = work.tokens_per_s
+    return EngineHealth(
+        engine=engine.part.key,
+        model=engine.name,
+        load_ms=None if engine.load_s is None else round(engine.load_s * 1000, 1),
+        memory_mb=round(engine.memory_bytes / 1e6, 1),
+        busy_s=round(work.busy_s, 2),
+        prompt_tokens=work.prompt_tokens,
+        generated_tokens=work.generated_tokens,
+        tokens_per_s=None if pace is None else round(pace, 1),
+        gpu_memory_mb=None if gpu is None else round(gpu.memory_bytes / 1e6, 1),
+        gpu_busy=None if gpu is None else gpu.busy,
+    )

@@ -1,0 +1,152 @@
+"""Looks after the running parts four times a second: lag, hangs, health, and systemd's watchdog."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import asdict
+from datetime import datetime
+
+import structlog
+
+from pipeline.core.reports import Fault
+from pipeline.core.timestamps import utc_now
+from pipeline.daemon.captions.coordinator import CaptionCoordinator
+from pipeline.daemon.captions.languages import Languages
+from pipeline.daemon.captions.late_translations import LateTranslations
+from pipeline.daemon.captions.retranslations import Retranslations
+from pipeline.daemon.context.context import DaemonContext
+from pipeline.daemon.context.new_day import NewDay
+from pipeline.daemon.desk.reload import Reload
+from pipeline.daemon.life.health import Health
+from pipeline.records.events import RungEvent
+from pipeline.records.health import EngineHealth
+from pipeline.workers.degradation import Waits
+from pipeline.workers.group import WorkerGroup
+
+log = structlog.get_logger()
+
+_TICK_S = 0.25
+_HEALTH_S = 10.0
+_STATUS_S = 5.0
+
+
+class Supervisor:
+    """Belongs to the event loop's thread."""
+
+    def __init__(
+        self,
+        context: DaemonContext,
+        group: WorkerGroup,
+        coordinator: CaptionCoordinator,
+        *,
+        languages: Languages,
+        retranslations: Retranslations,
+        reload: Reload,
+        health: Health,
+        changed: asyncio.Event,
+    ) -> None:
+        """Take the parts; `changed` is set when a translator that hangs is no longer waited for.
+
+        `retranslations` are the first target's.
+        """
+        self._facts = context.facts
+        self._announcer = context.announcer
+        self._degradation = context.degradation
+        self._recorder = context.recorder
+        self._metrics = context.metrics
+        self._group = group
+        self._coordinator = coordinator
+        self._languages = languages
+        self._late = LateTranslations(context.board, retranslations)
+        self._reload = reload
+        self._health = health
+        self._notifier = context.notifier
+        self._changed = changed
+        self._day = NewDay(datetime.now().astimezone())
+        self.has_new_day = False
+        """The session is to end, and a new one to begin."""
+        is_service = context.facts.mode == "live" and not reload.settings.audio.input
+        self._facts.may_begin_anew = is_service
+
+    async def run(self) -> None:
+        """Check four times a second, until cancelled."""
+        next_health_s = next_alive_s = next_status_s = dictionary_at_s = 0.0
+        while True:
+            now_s = time.monotonic()
+            self._check(now_s)
+            self._check_day(now_s)
+            if now_s >= next_health_s:
+                next_health_s = now_s + _HEALTH_S
+                self._recorder.record(self._health.record())
+            if now_s - dictionary_at_s >= self._reload.settings.dictionary.watch_s:
+                dictionary_at_s = now_s
+                self._reload.check_dictionary()
+            # Only while audio is read and recognized: systemd ends a service that is deaf or hangs.
+            is_well = self._group.is_listening(now_s) and self._group.is_transcribing(now_s)
+            if is_well and now_s >= next_alive_s:
+                next_alive_s = now_s + self._notifier.watchdog_s
+                self._notifier.alive()
+            if now_s >= next_status_s:
+                next_status_s = now_s + _STATUS_S
+                self._notifier.status(self._health.line())
+            await asyncio.sleep(_TICK_S)
+
+    def _check_day(self, now_s: float) -> None:
+        """See whether the session has lasted for long enough."""
+        facts, settings = self._facts, self._reload.settings
+        # What an operator has set must not be forgotten in the night: it is waited for.
+        is_set = facts.paused or facts.blank or facts.off_record
+        is_quiet = not (facts.is_speaking or is_set or self._coordinator.unfinished)
+        now = datetime.now().astimezone()
+        due = self._day.is_due(settings.session.new_at, now, now_s, is_quiet=is_quiet)
+        wanted = facts.is_new_session_wanted and is_quiet
+        if (due or wanted) and facts.may_begin_anew and not self.has_new_day:
+            hour = f"it is past {settings.session.new_at}"
+            log.info("new session", reason="asked for at the desk" if wanted else hour)
+            self.has_new_day = True
+            self._changed.set()
+
+    def _check(self, now_s: float) -> None:
+        # Not of a file that is played fast: it has no clock to fall behind.
+        waits, ladder = self._group.waits(now_s), self._degradation
+        if self._group.may_shed and ladder.observe(waits, now_s):
+            log.warning("rung", rung=ladder.rung.name, **_rounded(waits), reason=ladder.reason)
+            self._recorder.record(RungEvent(utc=utc_now(), rung=self._health.rung))
+        if self._group.check_translator(now_s):
+            self._coordinator.on_fault(
+                Fault("translate", "final-hangs", "The final translator hangs.")
+            )
+            for caption in self._group.take_unfinished():
+                self._coordinator.show(caption)
+            self._changed.set()
+        for final in self._coordinator.release_due(now_s):
+            self._group.compare(final)
+            self._languages.offer(final.transcript)
+        has_time = not self._facts.off_record and self._group.has_time(now_s)
+        self._late.look(now_s, has_time=has_time)
+        self._languages.look(now_s)
+        self._facts.degraded_reason = self._group.degraded_reason
+        self._announcer.announce()
+        self._metrics.queues(self._group.queues(), asdict(self._health.dropped))
+        for engine in self._health.engines():
+            self._metrics.engine(engine.engine, _figures(engine))
+
+
+def _rounded(waits: Waits) -> dict[str, float]:
+    return {stage: round(wait_s, 2) for stage, wait_s in asdict(waits).items()}
+
+
+def _figures(engine: EngineHealth) -> dict[str, float | None]:
+    """Return what the record says of an engine in the units of Prometheus: seconds and bytes."""
+    load_ms, gpu_memory_mb = engine.load_ms, engine.gpu_memory_mb
+    return {
+        "load_seconds": None if load_ms is None else load_ms / 1000,
+        "memory_bytes": engine.memory_mb * 1e6,
+        "tokens_per_second": engine.tokens_per_s,
+        "gpu_memory_bytes": None if gpu_memory_mb is None else gpu_memory_mb * 1e6,
+        "gpu_busy_ratio": engine.gpu_busy,
+        "busy_seconds": engine.busy_s,
+        "prompt_tokens": engine.prompt_tokens,
+        "generated_tokens": engine.generated_tokens,
+    }

@@ -1,0 +1,1 @@
+"""Engines that CTranslate2 runs: Whisper and MarianMT."""

@@ -1,0 +1,278 @@
+"""Text to text at once: MarianMT on CTranslate2, sentence by sentence."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from pipeline.church.fidelity.term_slots import words_in
+from pipeline.core.errors import EngineError, ModelError
+from pipeline.core.standing import Standing, TargetPart
+from pipeline.core.terms import WantedTerm, by_part
+from pipeline.core.types import Translation
+from pipeline.engines.ctranslate2.errors import explain, require
+from pipeline.engines.output import join
+from pipeline.engines.protocols import never
+from pipeline.engines.specification import setting
+from pipeline.engines.term_repair import repair, word_weights
+from pipeline.text import repetition, sentences
+from pipeline.text.target_commit import regrouped
+
+_FILES = ("model.bin", "config.json", "source.spm", "target.spm")
+_LANGUAGE = ">>{}<<"
+_IS_LANGUAGE = re.compile(r">>[\w-]+<<")
+_MAX_PIECES = 80
+"""Longest source handed over at once. Models have 256 positions or more; the cap stays below."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What is committed of a part of a text: target pieces, leading characters of the source."""
+
+    pieces: tuple[str, ...]
+    source: int
+
+
+class Marian:
+    """A Translator on `ctranslate2.Translator`; `path` is the folder of a converted Marian model.
+
+    `beam` is how many translations it weighs: one in a service, more where time is no matter.
+    A model that writes several languages is told which by a token before the text, `>>fr<<`, as
+    those of OPUS-MT are; where its vocabulary has none for `target`, that is its own language.
+
+    It was trained on single sentences, so every sentence is translated by itself: nothing of a
+    long text is lost, and what is said later cannot change what stands.
+    """
+
+    name = "marian"
+    degraded_reason = ""
+    gpu_layers = 0
+    deadline_s = math.inf
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        compute_type: str = "int8",
+        threads: int = 1,
+        section: str = "",
+        beam: int = 1,
+        target: str = "",
+    ) -> None:
+        """Take the settings. `section`: see `EngineSpec`."""
+        self.target = target  # may change between calls
+        self._path = path
+        self._section = section
+        self._compute_type = compute_type
+        self._threads = threads
+        self._beam = beam
+        self._translator: Any = None
+        self._source: Any = None
+        self._target: Any = None
+        self._end: list[str] = []
+        self._languages: frozenset[str] = frozenset()
+        self.is_cancelled = never
+
+    def load(self) -> None:
+        """Load the model and translate a word. Raises ModelError."""
+        require(self._path, _FILES, self._section, "translation")
+        import ctranslate2  # noqa: PLC0415 - heavy
+        import sentencepiece  # noqa: PLC0415 - heavy
+
+        try:
+            self._translator = ctranslate2.Translator(
+                str(self._path),
+                device="cpu",
+                compute_type=self._compute_type,
+                # One request at a time: only threads within it are of use.
+                inter_threads=1,
+                intra_threads=self._threads,
+            )
+            pieces = sentencepiece.SentencePieceProcessor
+            self._source = pieces(model_file=str(self._path / "source.spm"))
+            self._target = pieces(model_file=str(self._path / "target.spm"))
+            self._end = [] if self._adds_end() else ["</s>"]
+            self._languages = self._language_tokens()
+            self.translate("Amen.")
+        except EngineError as error:
+            key = setting(self._section, "model")
+            raise ModelError("model-broken", f"{key}: {error.message}") from error
+        except Exception as error:
+            raise explain(error, self._path, self._section, "translation") from error
+
+    def translate(
+        self,
+        text: str,
+        on_text: Callable[[str], None] | None = None,
+        draft: str = "",  # noqa: ARG002 - quick enough without
+        standing: Standing | None = None,
+        wanted: Sequence[WantedTerm] = (),
+    ) -> Translation:
+        """Translate `text`; `on_text` gets the whole once. Raises EngineError `marian-failed`.
+
+        With `standing` the translation begins with its pieces, and tells of its parts what a
+        commit policy asks for; those that are closed are not translated again. Terms in `wanted`
+        that are missing are put in where the model does not resist.
+        """
+        try:
+            cut = [
+                piece
+                for sentence in sentences.split(text)
+                for piece in sentences.pack(sentence, self._fits)
+            ]
+            parts = list(self._parts(text, cut, standing, wanted))
+        except Exception as error:
+            raise EngineError("marian-failed", f"{self.name}: {error}.") from error
+        whole = join(self.name, parts)
+        if on_text is not None and whole.text:
+            on_text(whole.text)
+        return whole
+
+    def score(self, text: str, target: str) -> tuple[float, float]:
+        """Return the mean log-probability of `target` as a translation, and that of its least
+        likely token. Raises EngineError `marian-failed`, also where these are no numbers: a
+        damaged model gives such.
+        """
+        try:
+            source, pieces = (
+                self._source.encode(text, out_type=str),
+                self._target.encode(target, out_type=str),
+            )
+            scored = self._translator.score_batch([self._asked(source)], [pieces])[0]
+        except Exception as error:
+            raise EngineError("marian-failed", f"{self.name}: {error}.") from error
+        logprobs = scored.log_probs
+        if not logprobs or not all(map(math.isfinite, logprobs)):
+            raise EngineError("marian-failed", f"{self.name}: it gives a translation no score.")
+        return sum(logprobs) / len(logprobs), min(logprobs)
+
+    def _parts(
+        self,
+        text: str,
+        cut: Sequence[str],
+        standing: Standing | None,
+        wanted: Sequence[WantedTerm],
+    ) -> Iterator[Translation]:
+        """Translate the parts that `text` was cut into, each from what stands of it."""
+        forced = regrouped(standing.pieces, len(cut)) if standing else ()
+        # The last part may go on, whatever stands of it.
+        closed = min(standing.closed, len(cut) - 1) if standing else 0
+        for place, (part, start, terms) in enumerate(by_part(text, cut, wanted)):
+            pieces = forced[place] if place < len(forced) else ()
+            if place < closed and pieces:
+                told = TargetPart(pieces, self._until(pieces), (), 0, is_whole=True)
+                yield Translation(self._target.decode(list(pieces)), self.name, parts=(told,))
+                continue
+            known = None
+            if standing is not None:
+                known = _Known(pieces, max(0, min(standing.source - start, len(part))))
+            yield self._part(part, known, terms)
+
+    def _part(
+        self, text: str, known: _Known | None = None, wanted: Sequence[WantedTerm] = ()
+    ) -> Translation:
+        source = self._source.encode(text, out_type=str)
+        prefix = list(known.pieces) if known else []
+        cap = 20 + int(2.5 * len(source)) + len(prefix)
+        # The prefix is stepped through. `return_alternatives` would read it at once, but then
+        # returns no attention and never ends right behind it (CTranslate2 4.8.5).
+        result = self._translator.translate_batch(
+            [self._asked(source)],
+            target_prefix=[prefix] if prefix else None,
+            beam_size=self._beam,
+            max_decoding_length=cap,
+            return_scores=True,
+            return_attention=known is not None or bool(wanted),
+        )[0]
+        pieces = result.hypotheses[0]
+        # Who says "holy, holy, holy" is in no loop: the translation may repeat as often.
+        repeats = repetition.longest(repetition.words(text)).count
+        loop = repetition.anywhere(pieces, repeats)
+        kept = pieces if loop is None else repetition.cut(pieces, loop, repeats)
+        made = Translation(
+            text=self._target.decode(kept),
+            engine=self.name,
+            tokens=len(pieces),
+            avg_logprob=result.scores[0] if result.scores else None,
+            stopped="loop" if loop else "length" if len(pieces) >= cap else "end",
+        )
+        if wanted:
+            made = self._with_terms(text, made, self._attention(result), kept, wanted)
+        if known is None:
+            return made
+        told = TargetPart(
+            pieces=tuple(kept),
+            until=self._until(kept),
+            looked_at=tuple(
+                max(range(len(row)), key=row.__getitem__) for row in self._attention(result)
+            ),
+            # Attention looks at pieces; what stands is counted in characters.
+            settled=len(self._source.encode(text[: known.source])),
+            is_whole=known.source == len(text),
+        )
+        return replace(made, parts=(told,))
+
+    def _with_terms(
+        self,
+        text: str,
+        made: Translation,
+        attention: Sequence[Sequence[float]],
+        pieces: Sequence[str],
+        wanted: Sequence[WantedTerm],
+    ) -> Translation:
+        """Return a translation with the terms put in that it lacks."""
+        source = self._asked(self._source.encode(text, out_type=str))
+
+        def weigh(term: WantedTerm) -> list[float]:
+            first, end = (
+                len(self._source.encode(text[:place])) for place in (term.start, term.end)
+            )
+            looks = [sum(row[first:end]) for row in attention]
+            return word_weights(words_in(made.text), self._until(pieces), looks)
+
+        def score(texts: Sequence[str]) -> list[float]:
+            targets = self._target.encode(list(texts), out_type=str)
+            scored = self._translator.score_batch([source] * len(targets), targets)
+            return [sum(each.log_probs) / len(each.log_probs) for each in scored]
+
+        done = repair(
+            made.text, made.avg_logprob or 0.0, wanted, said=text, weigh=weigh, score=score
+        )
+        return replace(made, text=done.text, repairs=done.repairs)
+
+    def _until(self, pieces: Sequence[str]) -> tuple[int, ...]:
+        """Return how many characters the text of the pieces has up to each of them."""
+        beginnings = [list(pieces[: count + 1]) for count in range(len(pieces))]
+        return tuple(map(len, self._target.decode(beginnings))) if beginnings else ()
+
+    def _asked(self, source: list[str]) -> list[str]:
+        """Return what the model is given: the language that is asked for, the text, an end."""
+        token = _LANGUAGE.format(self.target)
+        return [token] * (token in self._languages) + source + self._end
+
+    def _attention(self, result: Any) -> list[Sequence[float]]:
+        """Return how much each piece of a translation looked at each of the source's pieces."""
+        before = len(self._asked([])) - len(self._end)
+        rows = result.attention[0] if result.attention else ()
+        return [row[before:] for row in rows]
+
+    def _language_tokens(self) -> frozenset[str]:
+        """Return the tokens that ask for a language; most models write one and have none."""
+        listed = self._path / "shared_vocabulary.json"
+        if not listed.exists():
+            listed = self._path / "source_vocabulary.json"
+        pieces = json.loads(listed.read_text(encoding="utf-8")) if listed.exists() else ()
+        return frozenset(piece for piece in pieces if _IS_LANGUAGE.fullmatch(piece))
+
+    def _fits(self, text: str) -> bool:
+        return len(self._source.encode(text)) <= _MAX_PIECES
+
+    def _adds_end(self) -> bool:
+        """Whether CTranslate2 appends the end token itself; that depends on the converter."""
+        config = json.loads((self._path / "config.json").read_text(encoding="utf-8"))
+        return bool(config.get("add_source_eos", False))

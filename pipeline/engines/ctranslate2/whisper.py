@@ -1,0 +1,331 @@
+"""Speech to text: Whisper in CTranslate2, on a window as short as the utterance allows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import structlog
+from numpy.typing import NDArray
+
+from pipeline.core.errors import EngineCancelledError, EngineError, ModelError
+from pipeline.core.standing import Token
+from pipeline.core.types import SAMPLE_RATE, Pcm, Recognition
+from pipeline.engines.ctranslate2.errors import explain, require
+from pipeline.engines.ctranslate2.lost_tail import (
+    LOST_S,
+    LastWord,
+    ends_of,
+    is_credible,
+    joined,
+    last_word,
+)
+from pipeline.engines.ctranslate2.word_probabilities import choices, words
+from pipeline.engines.protocols import never
+from pipeline.engines.specification import setting
+from pipeline.text.repetition import compression_ratio
+
+log = structlog.get_logger()
+
+_FRAMES_A_SECOND = 100
+_HOP = 160
+"""Samples in a frame of features."""
+_MAX_FRAMES = 3000
+_FULL_S = 30.0
+"""Whisper's own window."""
+_MAX_SAMPLES = 30 * SAMPLE_RATE
+_MARGIN_S = 2.0
+_RANGE = 2.0
+"""Whisper's features span 80 dB, which are 2.0 in its units; what is softer counts as silence."""
+_SILENCE = -1.5
+"""The feature of digital silence where nothing else is heard."""
+_TOKENS_A_SECOND = 12
+_MAX_TOKENS = 220
+"""Whisper decodes 448 tokens in all; hot words and the start of the prompt take up to 228."""
+_MORE_TOKENS = 16
+"""So many may follow a forced beginning, however long that is for the audio."""
+_TAIL_S = 0.2
+"""The segmenter keeps at most so much audio behind the last speech."""
+_LOOKS = 3
+"""How often, at most, what was left out is decoded; each look begins behind the one before."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Heard:
+    """One decoding: what it gave, and what the alignment of its tokens needs."""
+
+    recognition: Recognition
+    tokens: list[int]
+    encoded: Any
+    frames: int
+
+
+class Whisper:
+    """A Recognizer on the model, the features and the tokenizer of `faster_whisper`.
+
+    `model` is the folder of a CTranslate2 model, `lang` the spoken language,
+    `window_s` the shortest stretch that is encoded, `hotwords` words to listen for (they may be
+    changed between calls; the model sees the first 223 tokens of them). With `word_probabilities`
+    finals tell how sure the model is of each word. `section`: see `EngineSpec`.
+    """
+
+    degraded_reason = ""
+
+    def __init__(
+        self,
+        model: Path,
+        *,
+        device: str = "cpu",
+        compute_type: str = "int8",
+        threads: int = 2,
+        lang: str = "en",
+        window_s: float = 10.0,
+        hotwords: str = "",
+        word_probabilities: bool = True,
+        section: str = "",
+    ) -> None:
+        self._path = model
+        self._section = section
+        self._settings = {"device": device, "compute_type": compute_type, "cpu_threads": threads}
+        self._lang = lang
+        self._window_s = window_s
+        self._word_probabilities = word_probabilities
+        self._model: Any = None
+        self._tokenizer: Any = None
+        self._suppressed: list[int] = []
+        self.has_alignment = False
+        """Whether the model can tell when a word was spoken, which the lost-tail guard needs."""
+        self.hotwords = hotwords
+        self.is_cancelled: Callable[[], bool] = never
+
+    @property
+    def name(self) -> str:
+        """Engine and model."""
+        return f"whisper:{self._path.name}"
+
+    @property
+    def gpu_layers(self) -> int:
+        """-1, for all, when it has loaded on a GPU, 0 on the CPU."""
+        return 0 if self._model is None or self._model.model.device == "cpu" else -1
+
+    def load(self) -> None:
+        """Load the model and transcribe a second of silence. Raises ModelError."""
+        require(self._path, ("model.bin", "tokenizer.json"), self._section, "Whisper")
+        key = setting(self._section, "model")
+        import faster_whisper  # noqa: PLC0415 - heavy
+        from faster_whisper.tokenizer import Tokenizer  # noqa: PLC0415
+        from faster_whisper.transcribe import get_suppressed_tokens  # noqa: PLC0415
+
+        try:
+            model = faster_whisper.WhisperModel(
+                str(self._path), num_workers=1, local_files_only=True, **self._settings
+            )
+        except Exception as error:
+            raise explain(error, self._path, self._section, "Whisper") from error
+        if self._lang not in model.supported_languages:
+            raise ModelError(
+                "model-wrong-lang",
+                f"{key}: {self._path} does not know the language {self._lang!r}.",
+                "Set translate.source to one it knows, or give a multilingual model.",
+            )
+        self._model = model
+        multilingual = model.model.is_multilingual
+        self._tokenizer = Tokenizer(model.hf_tokenizer, multilingual, "transcribe", self._lang)
+        # -1 stands for Whisper's own list: signs that nobody speaks.
+        self._suppressed = list(get_suppressed_tokens(self._tokenizer, [-1]))
+        try:
+            # Weights may load and not compute: better told at the start than at the first sentence.
+            self.recognize(np.zeros(SAMPLE_RATE, np.float32), final=True)
+        except EngineError as error:
+            raise ModelError("model-broken", f"{key}: {error.message}") from error
+        self.has_alignment = self._try_alignment()
+
+    def recognize(self, pcm: Pcm, *, final: bool, prefix: Sequence[int] = ()) -> Recognition:
+        """Return the text of `pcm`, shape (n,). Raises EngineError `stt-failed`, and
+        EngineCancelledError between encoding, decoding and alignment.
+
+        Only finals tell of their words, and only finals are searched for a lost tail. Only partials
+        tell of their tokens, and begin with `prefix`: a final is free to hear it all anew.
+        """
+        if not pcm.size:
+            return Recognition("")
+        try:
+            if not final and pcm.size <= _MAX_SAMPLES:
+                return self._partial(pcm, prefix)
+            whole, *others = (
+                self._recognize(pcm[start : start + _MAX_SAMPLES], final=final)
+                for start in range(0, pcm.size, _MAX_SAMPLES)
+            )
+        except EngineCancelledError:
+            raise
+        except Exception as error:
+            raise EngineError("stt-failed", f"{self.name}: {error}.") from error
+        return reduce(joined, others, whole)
+
+    def _recognize(self, pcm: Pcm, *, final: bool) -> Recognition:
+        heard = self._decode(pcm, self._window_s, telling=final and self._word_probabilities)
+        return self._with_tail(pcm, heard) if final and self.has_alignment else heard.recognition
+
+    def _partial(self, pcm: Pcm, prefix: Sequence[int]) -> Recognition:
+        heard = self._decode(pcm, self._window_s, telling=False, prefix=prefix)
+        ids = [token for token in heard.tokens if token < self._tokenizer.eot]
+        pieces = [self._tokenizer.decode([token]) for token in ids]
+        length = len(heard.recognition.text)
+        # Whole beginnings, not the sum of pieces: a letter of several bytes may be cut in two.
+        until = (
+            min(length, len(self._tokenizer.decode(ids[: count + 1]).lstrip()))
+            for count in range(len(ids))
+        )
+        return replace(
+            heard.recognition,
+            tokens=tuple(map(Token, ids, pieces, until)),
+            ends_s=self._ends_s(replace(heard, tokens=ids)) if self.has_alignment else (),
+        )
+
+    def _decode(
+        self, pcm: Pcm, window_s: float, *, telling: bool, prefix: Sequence[int] = ()
+    ) -> _Heard:
+        """Return the text of at most 30 s, decoded greedily in one pass without timestamps.
+
+        It begins with the tokens `prefix`.
+        """
+        features = self._model.feature_extractor(pcm, padding=_HOP)
+        content = min(features.shape[-1], _MAX_FRAMES)
+        floor = round(window_s * _FRAMES_A_SECOND)
+        encoded = self._model.encode(padded(features, window_frames(content, floor, len(features))))
+        self._go_on()
+        prompt = self._model.get_prompt(
+            self._tokenizer, [], without_timestamps=True, hotwords=self.hotwords or None
+        )
+        prefix = list(prefix)[:_MAX_TOKENS]
+        most = min(_MAX_TOKENS, 16 + int(_TOKENS_A_SECOND * pcm.size / SAMPLE_RATE))
+        (result,) = self._model.model.generate(
+            encoded,
+            [[*prompt, *prefix]],
+            beam_size=1,
+            # Of a longer one there is too little left to hear anything with.
+            max_length=len(prompt) + max(most, min(_MAX_TOKENS, len(prefix) + _MORE_TOKENS)),
+            return_scores=True,
+            return_no_speech_prob=True,
+            return_logits_vocab=telling,
+            # It forbids to end at once, and behind words that stand nothing more need follow.
+            suppress_blank=not prefix,
+            suppress_tokens=self._suppressed,
+        )
+        made = result.sequences_ids[0]
+        # CTranslate2 repeats a forced beginning in its result, or does not: that is its affair.
+        tokens = made if made[: len(prefix)] == prefix else [*prefix, *made]
+        text = self._tokenizer.decode(tokens).strip()
+        # The score is the sum over what was not forced, over all tokens of the result; Whisper's
+        # own measure is the mean, and counts the end as one too.
+        avg_logprob = result.scores[0] * len(made) / (len(tokens) - len(prefix) + 1)
+        recognition = Recognition(
+            text=text,
+            avg_logprob=avg_logprob,
+            no_speech_prob=result.no_speech_prob,
+            compression_ratio=compression_ratio(text),
+            # Words that stand were heard in this language already.
+            lang_prob=None if prefix else self._lang_prob(encoded),
+            words=words(choices(result), text, self._model.hf_tokenizer) if telling else (),
+        )
+        return _Heard(recognition, tokens, encoded, content)
+
+    def _go_on(self) -> None:
+        """Raise EngineCancelledError where nobody wants the text any more."""
+        if self.is_cancelled():
+            raise EngineCancelledError("engine-cancelled", "The text is not wanted any more.")
+
+    def _lang_prob(self, encoded: Any) -> float | None:
+        """Return how likely the expected language is spoken; None if the model knows no other."""
+        if not self._model.model.is_multilingual:
+            return None
+        (languages,) = self._model.model.detect_language(encoded)
+        return float(dict(languages).get(f"<|{self._lang}|>", 0.0))
+
+    def _with_tail(self, pcm: Pcm, heard: _Heard) -> Recognition:
+        """Return what was heard and, decoded by itself, what was left out behind its last word."""
+        parts: list[Recognition] = []
+        lost_s = 0.0
+        for _ in range(_LOOKS):
+            word = self._last_word(heard)
+            left_s = pcm.size / SAMPLE_RATE - _TAIL_S - word.end_s if word is not None else 0.0
+            if word is None or left_s <= LOST_S:
+                break
+            # What the first look has missed; the later ones look for a part of it.
+            lost_s = lost_s or left_s
+            pcm = pcm[round(word.rest_start_s * SAMPLE_RATE) :]
+            rest = self._decode(pcm, _FULL_S, telling=self._word_probabilities)
+            if not is_credible(rest.recognition, pcm):
+                break
+            parts.append(self._without(word, heard) if word.is_doubtful else heard.recognition)
+            heard = rest
+        whole = reduce(joined, [*parts, heard.recognition])
+        return replace(whole, lost_tail_s=round(lost_s, 2), tail_recovered=bool(parts))
+
+    def _ends_s(self, heard: _Heard) -> tuple[float, ...]:
+        """Return when each token was over; () where the alignment leaves one out."""
+        if not heard.tokens:
+            return ()
+        return ends_of(len(heard.tokens), self._aligned(heard).alignments)
+
+    def _aligned(self, heard: _Heard) -> Any:
+        """Return the forced alignment of the tokens, on the encoding that they were made from."""
+        self._go_on()
+        (aligned,) = self._model.model.align(
+            heard.encoded, list(self._tokenizer.sot_sequence), [heard.tokens], heard.frames
+        )
+        return aligned
+
+    def _last_word(self, heard: _Heard) -> LastWord | None:
+        """Return the last word and when it was spoken, by forced alignment of the tokens."""
+        if not heard.tokens:
+            return None
+        aligned = self._aligned(heard)
+        pieces = [self._tokenizer.decode([token]) for token in heard.tokens]
+        return last_word(pieces, aligned.alignments, aligned.text_token_probs)
+
+    def _without(self, word: LastWord, heard: _Heard) -> Recognition:
+        text = self._tokenizer.decode(heard.tokens[: word.first_token]).strip()
+        return replace(
+            heard.recognition, text=text, words=heard.recognition.words[: len(text.split())]
+        )
+
+    def _try_alignment(self) -> bool:
+        """Return whether the model can align; its conversion may not name the heads that do."""
+        heard = self._decode(np.zeros(SAMPLE_RATE, np.float32), self._window_s, telling=False)
+        try:
+            self._last_word(replace(heard, tokens=[0]))
+        except RuntimeError as error:
+            log.info("no lost-tail guard", model=str(self._path), why=str(error))
+            return False
+        return True
+
+
+def padded(features: NDArray[np.float32], frames: int) -> NDArray[np.float32]:
+    """Return `features`, shape (mels, n), as (mels, frames), with silence behind what is there.
+
+    Silence is what the features of digital silence in the same recording would be: as far below
+    the loudest as they reach. Zeros, with which faster-whisper pads, are a loud and steady hiss:
+    in a window of 30 s Whisper puts up with it, in a shorter one it loses full stops and ends.
+    """
+    out = np.full(
+        (len(features), frames), max(float(features.max()) - _RANGE, _SILENCE), np.float32
+    )
+    kept = features[:, :frames]
+    out[:, : kept.shape[1]] = kept
+    return out
+
+
+def window_frames(content: int, floor: int, n_mels: int) -> int:
+    """Return how many frames to encode: at least `floor`, the content and 2 s, at most 30 s.
+
+    Even, because the encoder halves it. Never twice the mel bands: CTranslate2 would take the
+    encoder's output, (n_mels, width), for unencoded features and encode it once more.
+    """
+    frames = max(floor, content + round(_MARGIN_S * _FRAMES_A_SECOND))
+    frames += frames % 2
+    return min(frames + 2 if frames == 2 * n_mels else frames, _MAX_FRAMES)

@@ -1,0 +1,1 @@
+"""Engines that llama.cpp runs: Gemma and an embedder."""

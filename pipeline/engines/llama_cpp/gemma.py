@@ -1,0 +1,341 @@
+"""Text to text at its best: an instruct model such as TranslateGemma, in llama.cpp."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Literal, TypedDict
+
+import structlog
+
+from pipeline.core.errors import EngineError, ModelError
+from pipeline.core.standing import Standing
+from pipeline.core.terms import WantedTerm, by_part
+from pipeline.core.types import Translation
+from pipeline.engines import prompts
+from pipeline.engines.llama_cpp import llama
+from pipeline.engines.llama_cpp import speculative as drafting
+from pipeline.engines.llama_cpp.gemma_terms import Answer, repair_answer
+from pipeline.engines.llama_cpp.speculative import Bias, Draft
+from pipeline.engines.output import WholeWords, growing, join, one_line
+from pipeline.engines.protocols import never, until_deadline
+from pipeline.engines.specification import setting
+from pipeline.text import repetition, sentences
+
+
+def gpu_steps(path: Path, asked: int, share: float) -> list[int]:
+    """Return the numbers of layers on the GPU to be tried in turn; `asked` is -1 for all.
+
+    `share` of them comes first (0..1).
+    """
+    total = llama.layers(path)
+    most = total if asked < 0 else min(total, asked)
+    # Each number once: with one layer the half of it is none already.
+    return list(dict.fromkeys([asked if share == 1 else int(most * share), most // 2, 0]))
+
+
+def in_words(gpu_layers: int) -> str:
+    """Return where the layers are, as people say it."""
+    if gpu_layers == 0:
+        return "the CPU alone"
+    return f"{'all' if gpu_layers < 0 else gpu_layers} layers on the GPU"
+
+
+log = structlog.get_logger()
+
+_WARM_UP = "Grace to you and peace."
+_NOTHING = Draft()
+# Measured: docs/ARCHITECTURE.md, "A final keeps what stands".
+_STANDS = Bias(standing=0.35, tail=0.2, final=0.5)
+
+
+class _Settings(TypedDict):
+    threads: int
+    context: int
+    batch: int
+    flash_attention: bool
+
+
+class Gemma:
+    """A Translator on a GGUF file.
+
+    `prompt` is a style or "auto", `gpu_layers` 0 for none and -1 for all, `gpu_share` what of them
+    is tried first (0..1), `context` in tokens,
+    `batch` how many are evaluated at once, `draft` how many tokens of a draft are checked at once
+    (0: none). A translation that takes longer than `deadline_s` is given up.
+    `section`: see `EngineSpec`. `on_step` hears of every retreat
+    from the GPU while the model is loaded; without it the log does.
+    """
+
+    name = "gemma"
+    _llama: llama.Llama
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        prompt: Literal["auto", "translategemma", "starter", "examples"] = "auto",
+        source: str = "en",
+        target: str = "es",
+        gpu_layers: int = 0,
+        gpu_share: float = 1.0,
+        threads: int = 2,
+        context: int = 2048,
+        batch: int = 128,
+        flash_attention: bool = True,
+        draft: int = 0,
+        deadline_s: float = 8.0,
+        section: str = "",
+        on_step: Callable[[str], None] | None = None,
+    ) -> None:
+        self._path = path
+        self._section = section
+        self._style = prompts.style_for(path) if prompt == "auto" else prompt
+        self._source = source
+        self.target = target  # may change between calls
+        # Share 0: processes before this one have died on the GPU, with less and less of it.
+        self._gpu_layers = gpu_layers if gpu_share else 0
+        self._gpu_share = gpu_share
+        self._settings = _Settings(
+            threads=threads, context=context, batch=batch, flash_attention=flash_attention
+        )
+        self._most_guesses = draft
+        self._ends_at_line = False
+        self.deadline_s = deadline_s
+        self.is_cancelled = never
+        self.bias = _STANDS
+        """What the words of a draft are worth that are on screen already."""
+        self._on_step = on_step or (lambda step: log.warning("gpu", step=step))
+        self.degraded_reason = ""
+        self.gpu_layers = 0
+        """Layers that are on the GPU, once it has loaded."""
+
+    def load(self) -> None:
+        """Load the model, on fewer layers or the CPU where the GPU refuses, and warm it up.
+
+        Raises ModelError, or ConfigError for a language that the prompt cannot name.
+        """
+        prompt = prompts.render(self._style, "", self._source, self.target, self._section)
+        key = setting(self._section, "model")
+        self._ends_at_line = prompt.end == "\n"
+        if self._path.is_dir():
+            raise ModelError(
+                "model-wrong-kind",
+                f"{key}: {self._path} is a folder, not a GGUF model.",
+                "Give a .gguf file.",
+            )
+        if not self._path.is_file():
+            raise ModelError(
+                "model-missing", f"{key}: there is no file {self._path}.", "Give a .gguf file."
+            )
+        try:
+            steps = self._steps()
+            for step, fewer in zip(steps, [*steps[1:], None], strict=True):
+                try:
+                    self._start(step)
+                except llama.LlamaError as error:
+                    if fewer is None:
+                        raise
+                    self._retreat(f"{in_words(step)}: {error}; trying {in_words(fewer)}")
+                    self.__dict__.pop("_llama", None)  # its memory is needed for the next try
+                else:
+                    self.gpu_layers = step
+                    return
+        except (llama.LlamaError, EngineError) as error:
+            context = setting(self._section, "context")
+            raise ModelError(
+                "model-broken",
+                f"{key}: {self._path} cannot be loaded: {error}.",
+                f"Copy or pull it again; if memory is short, lower {context}.",
+            ) from error
+
+    @property
+    def kernels(self) -> str:
+        """The CPU features that llama.cpp uses, in words."""
+        return " ".join(name for name, value in llama.kernels().items() if value == "1")
+
+    def translate(
+        self,
+        text: str,
+        on_text: Callable[[str], None] | None = None,
+        draft: str = "",
+        standing: Standing | None = None,
+        wanted: Sequence[WantedTerm] = (),
+    ) -> Translation:
+        """Translate `text`; `on_text` gets the text so far, whole words only, as it grows.
+
+        The draft decides how quickly it is made: tokens in which the two agree are evaluated
+        several at once, which is quicker where reading the weights is what takes the time. It does
+        not decide what is made. (Sums of another order may tip the scales between two equally
+        likely tokens, on a GPU above all.) With `standing` it does: its tokens stay where the model
+        is hardly surer of others, those above all that are committed on screen.
+        Missing terms of `wanted` are put in.
+        Raises EngineError: `final-late` after `deadline_s`, `text-too-long` for a word that does
+        not fit into the context, `gemma-failed` for what llama.cpp refuses; EngineCancelledError.
+        """
+        parts: list[Translation] = []
+        check, grow = until_deadline(self), growing(on_text, parts)
+        # Asked for nothing, a model would make something up.
+        if not text.strip():
+            return Translation("", self.name)
+        try:
+            for part, _, terms in by_part(text, sentences.pack(text, self._fits), wanted):
+                done = self._part(part, check, grow, self._draft(draft, standing), terms)
+                standing = None  # a draft begins with what the first part says, and lures a later
+                parts.append(done)
+        except llama.LlamaError as error:
+            raise EngineError("gemma-failed", f"{self._path.name}: {error}.") from error
+        return join(self.name, parts)
+
+    def _part(
+        self,
+        source: str,
+        check: Callable[[], None],
+        grow: Callable[[str], None],
+        draft: Draft = _NOTHING,
+        wanted: Sequence[WantedTerm] = (),
+    ) -> Translation:
+        prompt, head, cap = self._prompt(source)
+        if len(prompt) + cap > self._llama.context:
+            sizes = f"{len(prompt)} tokens of prompt and {cap} of answer"
+            raise EngineError("text-too-long", f"{sizes} do not fit the context.")
+        reused = self._llama.prompt(prompt, check, head)
+        # "Holy, holy, holy" is no loop: what was said so often may be said so often again.
+        repeats = repetition.longest(repetition.words(source)).count
+        words = WholeWords(self.target, grow)
+        made: list[int] = []
+        drafted = 0
+        logprob = 0.0
+        loop: repetition.Loop | None = None
+        stopped: Literal["end", "length", "loop"] = "length"
+        for token, token_logprob, foretold in self._greedy(draft, made):
+            if self._ends(token):
+                stopped = "end"
+                break
+            made.append(token)
+            drafted += foretold
+            logprob += token_logprob
+            if loop := repetition.at_end(made, repeats):
+                stopped = "loop"
+                break
+            words.add(self._llama.piece(token))
+            # Once a token: a deadline is kept to within the time that one token takes.
+            check()
+            if len(made) == cap:
+                break
+        kept = repetition.cut(made, loop, repeats) if loop else made
+        # Joined before decoding: a letter may be spread over two tokens.
+        text = one_line(b"".join(map(self._llama.piece, kept)).decode(errors="replace"))
+        answer = Answer(source, prompt, kept, text, logprob / max(1, len(made)))
+        done = repair_answer(self._llama, answer, wanted, encode=self._as_answer, check=check)
+        return Translation(
+            text=done.text,
+            engine=self.name,
+            tokens=len(made),
+            avg_logprob=answer.mean if made else None,
+            prompt_tokens=len(prompt),
+            reused_tokens=reused,
+            draft_tokens=drafted,
+            repairs=done.repairs,
+            stopped=stopped,
+        )
+
+    def _greedy(self, draft: Draft, made: Sequence[int]) -> Iterator[tuple[int, float, bool]]:
+        """Yield each token, its log-probability, and whether a guess was right.
+
+        It is the most likely one, or the draft's where that is to be kept. `made` holds what has
+        been yielded so far.
+        """
+        place = drafting.place_in(draft.tokens, made)
+        token, logprob = self._choose(draft, place)
+        while True:
+            yield token, logprob, False
+            # 1 is for the token itself, which is fed before its guesses.
+            most = min(self._most_guesses, self._llama.room - 1)
+            place = drafting.place_in(draft.tokens, made)
+            guesses = draft.tokens[place : place + most] if place is not None else []
+            self._llama.feed([token, *guesses], every=True)
+            for count, guessed in enumerate(guesses):
+                token, logprob = self._choose(draft, (place or 0) + count, count)
+                if token != guessed:
+                    self._llama.forget(len(guesses) - count)
+                    break
+                yield token, logprob, True
+            else:
+                # The guesses are in `made` by now.
+                place = drafting.place_in(draft.tokens, made)
+                token, logprob = self._choose(draft, place, len(guesses))
+
+    def _choose(self, draft: Draft, place: int | None, fed: int = -1) -> tuple[int, float]:
+        """Return the next token and its log-probability; `place` is that of the draft's.
+
+        `fed` is the place of the token before it among those fed at last.
+        """
+        guess = None
+        if draft.bias and place is not None and place < len(draft.tokens):
+            guess = draft.tokens[place]
+        token, logprob, drafted = self._llama.best_and(guess, fed)
+        if guess is None or place is None:
+            return token, logprob
+        if draft.keeps(place, drafted, logprob):
+            return guess, drafted
+        return token, logprob
+
+    def _draft(self, draft: str, standing: Standing | None) -> Draft:
+        """Return the tokens that the answer would have if it were `draft`."""
+        if not draft or (standing is None and not self._most_guesses):
+            return _NOTHING
+        prompt = prompts.render(self._style, "", self._source, self.target)
+        tokens = self._as_answer(draft)
+        # With its end, so that a draft that is right saves that step, too.
+        end = self._llama.tokenize(prompt.end, special=True)
+        if standing is None:
+            return Draft([*tokens, *end])
+        pieces = [self._llama.piece(token) for token in tokens]
+        stands, was_final = (
+            drafting.count_within(pieces, (prompt.lead + draft[:characters]) if characters else "")
+            for characters in (standing.target, standing.was_final)
+        )
+        return Draft([*tokens, *end], stands, was_final, self.bias)
+
+    def _as_answer(self, text: str) -> list[int]:
+        """Return the tokens of a text as the model would answer it."""
+        lead = prompts.render(self._style, "", self._source, self.target).lead
+        return self._llama.tokenize(lead + text, special=False)
+
+    def _ends(self, token: int) -> bool:
+        """Whether the answer is at its end with this token."""
+        if self._ends_at_line and b"\n" in self._llama.piece(token):
+            return True
+        return self._llama.ends(token)
+
+    def _fits(self, text: str) -> bool:
+        prompt, _, cap = self._prompt(text)
+        return len(prompt) + cap <= self._llama.context
+
+    def _prompt(self, text: str) -> tuple[list[int], int, int]:
+        """Return the prompt's tokens, how many are its head, and how many its answer may have."""
+        prompt = prompts.render(self._style, text, self._source, self.target)
+        spoken = self._llama.tokenize(prompt.text, special=False)
+        head = [*self._llama.begin, *self._llama.tokenize(prompt.head, special=True)]
+        tokens = [*head, *spoken, *self._llama.tokenize(prompt.tail, special=True)]
+        return tokens, len(head), 20 + int(2.5 * len(spoken))
+
+    def _start(self, gpu_layers: int) -> None:
+        self._llama = llama.Llama(self._path, gpu_layers=gpu_layers, **self._settings)
+        # Reads the weights into memory, and leaves the prompt's head in the cache.
+        self._part(_WARM_UP, lambda: None, lambda _: None)
+
+    def _retreat(self, step: str) -> None:
+        self.degraded_reason = step
+        self._on_step(step)
+
+    def _steps(self) -> list[int]:
+        """Return the numbers of layers on the GPU to be tried in turn."""
+        if self._gpu_layers == 0:
+            return [0]
+        if not llama.has_gpu():
+            asked, instead = in_words(self._gpu_layers), in_words(0)
+            self._retreat(f"{asked}: no GPU that llama.cpp can use; {instead}")
+            return [0]
+        return gpu_steps(self._path, self._gpu_layers, self._gpu_share)

@@ -1,0 +1,159 @@
+"""How likely a translation would be with other words in it, asked of a model in llama.cpp.
+
+What was evaluated up to the first other token is kept: only what comes behind it is read again,
+all at once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from pipeline.church.fidelity.term_slots import words_in
+from pipeline.core.terms import WantedTerm
+from pipeline.engines.llama_cpp import llama
+from pipeline.engines.output import one_line
+from pipeline.engines.term_repair import Repaired, repair
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a model has answered to a prompt, in tokens, and the mean of their log-probability."""
+
+    said: str
+    prompt: Sequence[int]
+    tokens: Sequence[int]
+    text: str
+    mean: float
+
+
+def repair_answer(
+    model: llama.Llama,
+    answer: Answer,
+    wanted: Sequence[WantedTerm],
+    *,
+    encode: Callable[[str], list[int]],
+    check: Callable[[], None],
+) -> Repaired:
+    """Put into an answer the terms that it lacks. Raises LlamaError, or as `check` does.
+
+    The rest is never decoded anew: it takes a large model too long.
+    """
+    scorer = AnswerScorer(model, answer.prompt, answer.tokens, encode=encode, check=check)
+    return repair(
+        answer.text,
+        answer.mean,
+        wanted,
+        said=answer.said,
+        weigh=lambda term: scorer.weights(answer.text, term),
+        score=scorer.score,
+    )
+
+
+class AnswerScorer:
+    """Compares texts with an answer that the model has just given to a prompt.
+
+    `encode` returns the tokens of a text as an answer, `check` is called between evaluations and
+    may raise. Methods raise LlamaError.
+    """
+
+    def __init__(
+        self,
+        model: llama.Llama,
+        prompt: Sequence[int],
+        answer: Sequence[int],
+        *,
+        encode: Callable[[str], list[int]],
+        check: Callable[[], None],
+    ) -> None:
+        self._model = model
+        self._prompt = list(prompt)
+        self._answer = list(answer)
+        self._encode = encode
+        self._check = check
+        self._known: list[float] = []
+
+    def weights(self, text: str, term: WantedTerm) -> list[float]:
+        """Return 1 for the word of the answer in whose place the term would have been likeliest.
+
+        All others get 0. `text` is the answer.
+        """
+        words = words_in(text)
+        begins = self._word_of_token(words)
+        firsts = sorted(
+            # With a space and without: where a word begins decides which of its tokens it has.
+            {self._encode(said)[0] for form in term.forms for said in (form, f" {form}")}
+        )
+        best, chosen = -math.inf, -1
+
+        def look(place: int, likely: Sequence[float]) -> None:
+            nonlocal best, chosen
+            if place in begins and max(likely) > best:
+                best, chosen = max(likely), begins[place]
+
+        self._known = self._read(0, self._answer, firsts, look)
+        return [float(index == chosen) for index in range(len(words))]
+
+    def score(self, texts: Sequence[str]) -> list[float]:
+        """Return the mean log-probability of each text as the answer."""
+        return [self._score(self._encode(text)) for text in texts]
+
+    def _score(self, tokens: list[int]) -> float:
+        # The common beginning is in the model's cache: only what differs costs an evaluation.
+        kept = 0
+        while kept < min(len(tokens), len(self._answer), len(self._known)):
+            if tokens[kept] != self._answer[kept]:
+                break
+            kept += 1
+        logprobs = self._known[:kept] + self._read(kept, tokens, (), lambda *_: None)
+        return sum(logprobs) / max(1, len(logprobs))
+
+    def _read(
+        self,
+        kept: int,
+        tokens: Sequence[int],
+        others: Sequence[int],
+        look: Callable[[int, Sequence[float]], None],
+    ) -> list[float]:
+        """Evaluate an answer whose first `kept` tokens are known; return those of the others.
+
+        `look` gets the place of each of them and how likely each of `others` was there.
+        """
+        self._model.prompt([*self._prompt, *tokens[:kept]], self._check)
+        found: list[float] = []
+
+        def note(place: int, fed: int) -> None:
+            asked = [tokens[place], *others]
+            own, *likely = self._model.logprobs(asked, fed)
+            found.append(own)
+            look(place, likely)
+
+        if kept < len(tokens):
+            # What comes first is foretold by the token before it, which was fed last.
+            note(kept, -1)
+        start = kept
+        while start < len(tokens) - 1:
+            self._check()
+            fed = tokens[start : min(start + self._model.room, len(tokens) - 1)]
+            if not fed:  # the context is full
+                break
+            self._model.feed(fed, every=True)
+            for index in range(len(fed)):
+                note(start + index + 1, index)
+            start += len(fed)
+        return found
+
+    def _word_of_token(self, words: Sequence[tuple[int, int]]) -> dict[int, int]:
+        """Return the places of tokens with which a word begins, and which word."""
+        found: dict[int, int] = {}
+        # Bytes are joined before they are decoded: one letter may lie in two tokens.
+        made, length = b"", 0
+        for place, token in enumerate(self._answer):
+            made += self._model.piece(token)
+            until = len(one_line(made.decode(errors="replace")))
+            for index, (start, _) in enumerate(words):
+                if length <= start < until:
+                    found.setdefault(place, index)
+            length = until
+        return found

@@ -1,0 +1,1 @@
+"""Each engine in a process of its own: making, asking, keeping and replacing it."""

@@ -1,0 +1,233 @@
+"""The process of one engine: loads it, then answers one request after another.
+
+It is started by `pipeline.engines.process.engine_process`, which describes the messages. It ends when that side
+of the socket closes, and with the death of the process that started it, whatever it is at.
+Standard output and error are a pipe to that process: log lines begin with LOG_MARK and are JSON,
+everything else is what libraries write there.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import faulthandler
+import logging
+import math
+import os
+import resource
+import signal
+import socket
+import sys
+import time
+from collections.abc import Callable, MutableMapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import orjson
+
+from pipeline.core.errors import EngineError, StarkError
+from pipeline.core.shortage import NO_MEMORY
+from pipeline.core.standing import Standing
+from pipeline.core.terms import WantedTerm
+from pipeline.engines.process.channel import Channel, Patience
+from pipeline.engines.process.memory import address_limit, free_bytes, is_enough
+from pipeline.engines.protocols import Recognizer, Translator
+from pipeline.engines.specification import EngineSpec
+
+LOG_MARK: Final = b"\x1e"
+
+OUT_OF_MEMORY: Final = 12
+"""The exit code of a process that got no memory."""
+
+# From <linux/prctl.h>: Python has no names for them.
+_PR_SET_PDEATHSIG, _PR_SET_NAME = 1, 15
+
+
+def main() -> None:
+    """Serve the socket whose descriptor is the second argument, for the parent in the third."""
+    end, parent = socket.socket(fileno=int(sys.argv[2])), int(sys.argv[3])
+    # First of all: until then it would outlive a parent that dies.
+    _step_back(parent, sys.argv[4])
+    # Of a crash in a library the parent's log has the lines of Python that led to it.
+    faulthandler.enable()
+    channel = Channel(end)
+    with suppress(EOFError, OSError):
+        try:
+            _serve(channel)
+        except MemoryError as error:  # for what the other side sends
+            _end_without_memory(error)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    # Not through the libraries' own ends, which now and then crash.
+    os._exit(0)
+
+
+def _step_back(parent: int, name: str) -> None:
+    """End with the parent, leave signals to it, and be the first that a lack of memory costs."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    libc = ctypes.CDLL(None)
+    libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    # The kernel keeps 15 bytes of a name.
+    libc.prctl(_PR_SET_NAME, name.encode()[:15])
+    if os.getppid() != parent:  # it was quicker
+        os._exit(0)
+    with suppress(OSError, ValueError):  # writing gigabytes of core would hold up the next process
+        resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+
+
+def _serve(channel: Channel) -> None:
+    description, _ = channel.receive(Patience())
+    _send_logs(description["log_level"])
+    # Where that cannot be set the engine runs all the same.
+    with suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text(str(description["oom_score_adj"]))
+    with suppress(OSError):
+        os.nice(description["niceness"])
+    spec = EngineSpec.from_json(description["engine"])
+    engine = spec.make()
+    try:
+        engine.load()
+    except MemoryError as error:
+        _end_without_memory(error)
+    except StarkError as error:
+        _end_if_without_memory(error)
+        # Of a missing file or a wrong setting it is told as it is; here the library has spoken.
+        if error.code == "model-broken" and not is_enough(
+            spec.model, addresses=address_limit(), free=free_bytes()
+        ):
+            _end_without_memory(error)
+        channel.send(_refusal(error), patience=Patience())
+        return
+    channel.send({"is": "loaded", **_facts(engine)}, patience=Patience())
+    while True:
+        # Without a limit: nobody may speak for an hour, and that is no fault.
+        request, data = channel.receive(Patience())
+        if request["do"] == "cancel":
+            continue  # read between two tokens, or too late: the answer was on its way
+        _set_log_level(request["log_level"])
+        start_s = time.perf_counter()
+        try:
+            answer = _answer(engine, request, data, channel)
+            answer["took_s"] = time.perf_counter() - start_s
+        except MemoryError as error:
+            _end_without_memory(error)
+        except EngineError as error:
+            _end_if_without_memory(error)
+            answer = _refusal(error)
+        answer["degraded_reason"] = engine.degraded_reason  # a server may be gone, or back
+        channel.send(answer, patience=Patience())
+
+
+def _answer(
+    engine: Recognizer | Translator, request: dict[str, Any], data: bytearray, channel: Channel
+) -> dict[str, Any]:
+    if request["do"] == "recognize":
+        recognizer: Any = engine
+        recognizer.hotwords = request["hotwords"]
+        # While it is at a request, nothing but its cancellation is sent.
+        recognizer.is_cancelled = channel.has_message
+        pcm = np.frombuffer(data, np.float32)
+        heard = recognizer.recognize(pcm, final=request["final"], prefix=request["prefix"])
+        return {"is": "done", "value": heard}
+    translator: Any = engine
+    if request["do"] == "score":
+        score = translator.score(request["text"], request["target"])
+        return {"is": "done", "value": {"score": score}}
+    deadline_s = request["deadline_s"]
+    translator.deadline_s = math.inf if deadline_s is None else deadline_s
+    if target := request.get("target"):  # one that knows a single language has no use for it
+        translator.target = target
+    translator.is_cancelled = channel.has_message
+    grow = _grower(channel) if request["stream"] else None
+    wanted = tuple(
+        WantedTerm(**{**term, "forms": tuple(term["forms"])}) for term in request["wanted"]
+    )
+    made = translator.translate(
+        request["text"], grow, request["draft"], _standing(request["standing"]), wanted
+    )
+    return {"is": "done", "value": made}
+
+
+def _standing(value: dict[str, Any] | None) -> Standing | None:
+    """Return what JSON has made lists of."""
+    return Standing(**{**value, "pieces": tuple(map(tuple, value["pieces"]))}) if value else None
+
+
+def _grower(channel: Channel) -> Callable[[str], None]:
+    def grow(text: str) -> None:
+        channel.send({"is": "text", "text": text}, patience=Patience())
+
+    return grow
+
+
+def _facts(engine: Any) -> dict[str, Any]:
+    """Return what the other process cannot know: what loading made of the settings."""
+    return {
+        "degraded_reason": engine.degraded_reason,
+        "gpu_layers": engine.gpu_layers,
+        "kernels": getattr(engine, "kernels", ""),
+    }
+
+
+def _refusal(error: StarkError) -> dict[str, Any]:
+    return {
+        "is": "error",
+        "class": type(error).__name__,
+        "code": error.code,
+        "message": error.message,
+        "fix": error.fix,
+    }
+
+
+def _end_if_without_memory(error: StarkError) -> None:
+    if NO_MEMORY.search(error.message):
+        _end_without_memory(error)
+
+
+def _end_without_memory(error: BaseException) -> None:
+    """End: whatever the library had half done cannot be relied on."""
+    said = error.message if isinstance(error, StarkError) else str(error)  # its fix is of no use
+    os.write(2, f"\n{said or 'out of memory'}\n".encode(errors="replace"))
+    os._exit(OUT_OF_MEMORY)
+
+
+class _Forward(logging.Handler):
+    """Writes records to the parent, a line each."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write one record in one piece, so that libraries' own lines cannot get into it."""
+        message = record.msg if isinstance(record.msg, dict) else {"event": record.getMessage()}
+        if record.exc_info:
+            message = {**message, "exception": logging.Formatter().formatException(record.exc_info)}
+        facts = {"level": record.levelno, "logger": record.name, **message}
+        with suppress(OSError, TypeError):
+            line = orjson.dumps(facts, default=str, option=orjson.OPT_NON_STR_KEYS)
+            os.write(2, LOG_MARK + line + b"\n")
+
+
+def _send_logs(level: int) -> None:
+    """Hand every log line of at least this level to the parent."""
+    import structlog  # noqa: PLC0415 - after the process is safe from being left behind
+
+    structlog.configure(
+        processors=[structlog.stdlib.filter_by_level, _as_message],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        wrapper_class=structlog.stdlib.BoundLogger,
+    )
+    logging.getLogger().addHandler(_Forward())
+    _set_log_level(level)
+    logging.captureWarnings(capture=True)
+
+
+def _set_log_level(level: int) -> None:
+    """Leave out what the parent would: of libraries' lines all below a warning."""
+    logging.getLogger("pipeline").setLevel(level)
+    logging.getLogger().setLevel(level if level <= logging.DEBUG else logging.WARNING)
+
+
+def _as_message(
+    _logger: Any, _name: str, event: MutableMapping[str, Any]
+) -> tuple[tuple[Any], dict[str, Any]]:
+    return (event,), {}

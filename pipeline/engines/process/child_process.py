@@ -1,0 +1,270 @@
+"""One child process as its parent sees it: started, listened to, killed, its death explained."""
+
+from __future__ import annotations
+
+import logging
+import os
+import select
+import signal
+import socket
+import subprocess
+import threading
+import time
+from collections import deque
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import orjson
+import psutil
+import structlog
+
+from pipeline.core.limited import own_environment, own_python
+from pipeline.core.shortage import NO_MEMORY
+from pipeline.engines.process.channel import Channel, Patience
+from pipeline.engines.process.child import LOG_MARK, OUT_OF_MEMORY
+from pipeline.engines.process.deaths import OUT_OF_MEMORY_CODE, Cause, explained
+from pipeline.engines.process.memory import address_limit
+from pipeline.engines.specification import EngineSpec
+
+log = structlog.get_logger()
+
+_SPINS = {"GOMP_SPINCOUNT": "1000"}
+"""OpenMP's threads wait for each other some 50 us by spinning, then asleep. Usual are milliseconds,
+which suits a machine of one's own: where another program wants a core, two threads of the final
+translator then made captions eight times later (docs/MODELS.md)."""
+_LAST_LINES = 40
+_LATE_LINES = 8
+"""A want of memory that was told before these did not end the process."""
+_LONGEST_LINE = 65_536
+_LONGEST_REASON = 200
+_END_S = 1.0
+"""A child that has been told the end may take so long."""
+_DEATH_S = 5.0
+"""A killed one is gone by then, or hangs in the kernel: a GPU's driver may hold it for ever."""
+
+
+def own_log_level() -> int:
+    """Return the level from which on this program's own log lines are kept."""
+    return logging.getLogger("pipeline").getEffectiveLevel()
+
+
+class ChildProcess:
+    """A process for one engine. The keeper's thread starts, pumps and ends it.
+
+    Whoever uses `channel` holds `lock`. Raises OSError where no process can be started.
+    """
+
+    def __init__(
+        self, engine: EngineSpec, *, part: str, niceness: int = 0, oom_score_adj: int = 0
+    ) -> None:
+        self.lock = threading.Lock()
+        self._engine = engine
+        self._part = part
+        self._cause: Cause | None = None
+        self._killed_s: float | None = None
+        self._rest = b""
+        self._last_lines: deque[str] = deque(maxlen=_LAST_LINES)
+        self._addresses: int | None = None
+        # Counted before the start: only a later kill can have been this process's.
+        self._oom_kills = _oom_kills()
+        ours, its = socket.socketpair()
+        try:
+            self._process = subprocess.Popen(  # noqa: S603 - this Python, and words of our own
+                own_python(
+                    "pipeline.engines.process.child",
+                    str(its.fileno()),
+                    str(os.getpid()),
+                    f"stark-{part}",
+                ),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                # It is polled and read by its descriptor: no buffer may stand in between.
+                bufsize=0,
+                pass_fds=(its.fileno(),),
+                env=_SPINS | own_environment(),
+                process_group=0,  # Ctrl-C is for the parent
+            )
+        except OSError:
+            ours.close()
+            raise
+        finally:
+            # The child has a copy: while this one is open, its death is no end of the socket.
+            its.close()
+        self.channel = Channel(ours)
+        self._description = {
+            "engine": engine.as_json(),
+            "niceness": niceness,
+            "oom_score_adj": oom_score_adj,
+            "log_level": own_log_level(),
+        }
+        self.gpu_layers: int | None = None
+        """How many layers are on a GPU, -1 for all; None until the model is loaded."""
+
+    @property
+    def pid(self) -> int:
+        """The process's number."""
+        return self._process.pid
+
+    def describe(self) -> None:
+        """Tell the child which engine it is. Raises what a channel raises."""
+        self.channel.send(self._description, patience=Patience())
+
+    def pump(self, timeout_s: float, *, answers: bool = False) -> bool:
+        """Wait for something to read and pass log lines on; return False once the child is dead.
+
+        With `answers`, a message in the channel ends the wait as well.
+        """
+        assert self._process.stdout is not None  # noqa: S101 - it was asked for
+        output = self._process.stdout.fileno()
+        poll = select.poll()
+        poll.register(output, select.POLLIN)
+        if answers:
+            poll.register(self.channel, select.POLLIN)
+        ready = poll.poll(timeout_s * 1000)
+        # Each time: only as long as nobody has waited for the dead does the kernel tell.
+        self._addresses = address_limit(self.pid) or self._addresses
+        for descriptor, _ in ready:
+            if descriptor != output:
+                continue
+            piece = os.read(output, _LONGEST_LINE)
+            if not piece:
+                return False
+            self._take(piece)
+        return True
+
+    def has_answer(self) -> bool:
+        """Whether a message, or the end, can be read from the channel."""
+        return _is_readable(self.channel.fileno())
+
+    def kill(self, cause: Cause) -> None:
+        """Kill it; any thread may. The first cause counts."""
+        self._cause = self._cause or cause
+        self._killed_s = self._killed_s or time.monotonic()
+        self._process.kill()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it has ended or never will, though its output is still open."""
+        if self._process.poll() is not None:
+            return True
+        return self._killed_s is not None and time.monotonic() - self._killed_s > _DEATH_S
+
+    def memory_bytes(self) -> int:
+        """Return the memory that it holds, 0 if it is gone or no file can be opened to look."""
+        try:
+            return int(psutil.Process(self.pid).memory_info().rss)
+        except (psutil.Error, OSError):  # OSError: a crowd of displays has every descriptor
+            return 0
+
+    def cpu_s(self) -> float:
+        """Return the processor's time that it has used, 0.0 if that cannot be seen."""
+        try:
+            times = psutil.Process(self.pid).cpu_times()
+        except (psutil.Error, OSError):
+            return 0.0
+        return float(times.user + times.system)
+
+    def end(self) -> Cause:
+        """Have it end, or find it dead; free all that was its own, and say what it ended of.
+
+        One that hangs in the kernel is left behind.
+        """
+        self.channel.end()
+        status = self._await_end()
+        with suppress(OSError):
+            while self._process.stdout is not None and _is_readable(self._process.stdout.fileno()):
+                if not self.pump(0):
+                    break
+        # Who is inside a call has read the end; only then may the descriptor be another file's.
+        with self.lock:
+            self.channel.close()
+        if self._process.stdout is not None:
+            self._process.stdout.close()
+        if status is None:
+            killed = self._cause or Cause("engine-hangs", "did not end")
+            return Cause(killed.code, f"{killed.words}, and hangs in the system")
+        loading = self.gpu_layers is None
+        return self._cause or explained(
+            self._explain(status), self._engine, self._addresses, loading=loading
+        )
+
+    def _await_end(self) -> int | None:
+        """Return how it ended, None if nothing ends it."""
+        for patience_s in (_END_S, _DEATH_S):
+            try:
+                return self._process.wait(patience_s)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+        return None
+
+    def _explain(self, status: int) -> Cause:
+        said = f": {self._said}" if self._said else ""
+        # What a library writes last need not be what it ended of: MKL's complaint comes earlier.
+        late = list(self._last_lines)[-_LATE_LINES:]
+        lacked = next((line for line in late if NO_MEMORY.search(line)), "")
+        if status == OUT_OF_MEMORY or (lacked and status != -signal.SIGKILL):
+            lack = f": {lacked[:_LONGEST_REASON]}" if lacked else said
+            return Cause(OUT_OF_MEMORY_CODE, f"got no more memory{lack}")
+        if status >= 0:
+            return Cause("engine-crashed", f"ended with code {status}{said}")
+        name = _signal_name(-status)
+        if status == -signal.SIGKILL:
+            # The signal is the same whoever sends it; only the kernel's count tells.
+            if _oom_kills() > self._oom_kills:
+                return Cause(OUT_OF_MEMORY_CODE, "was killed by the system for want of memory")
+            return Cause("engine-killed", f"was killed ({name})")
+        return Cause("engine-crashed", f"crashed ({name}{said})")
+
+    @property
+    def _said(self) -> str:
+        """The last line that a library wrote before the end."""
+        # Python's own traceback of a crash comes last, and says less than what was before it.
+        lines = list(self._last_lines)
+        fatal = next((i for i, line in enumerate(lines) if "Fatal Python error" in line), None)
+        return next((line for line in reversed(lines[:fatal]) if line), "")[:_LONGEST_REASON]
+
+    def _take(self, piece: bytes) -> None:
+        *lines, self._rest = (self._rest + piece).split(b"\n")
+        # A library that never ends its line must not fill the memory.
+        self._rest = self._rest[-_LONGEST_LINE:]
+        for line in lines:
+            said, mark, record = line.partition(LOG_MARK)
+            if said.strip():
+                self._last_lines.append(said.decode(errors="replace").strip())
+                log.debug("engine says", engine=self._part, line=self._last_lines[-1])
+            if mark:
+                self._forward(record)
+
+    def _forward(self, record: bytes) -> None:
+        try:
+            facts: dict[str, Any] = orjson.loads(record)
+            level, logger, event = facts.pop("level"), facts.pop("logger"), facts.pop("event")
+        except (ValueError, KeyError):
+            return
+        structlog.get_logger(logger).log(level, event, **{**facts, "engine": self._part})
+
+
+def _is_readable(descriptor: int) -> bool:
+    """Whether something, or the end, can be read without waiting."""
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN)
+    return bool(poll.poll(0))
+
+
+def _signal_name(number: int) -> str:
+    """Return a signal's name; Python has none for most of the real-time signals."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def _oom_kills() -> int:
+    """Return how many processes the kernel has killed for want of memory since the boot."""
+    with suppress(OSError, ValueError):
+        for line in Path("/proc/vmstat").read_text().splitlines():
+            if line.startswith("oom_kill "):
+                return int(line.split()[1])
+    return 0

@@ -1,0 +1,126 @@
+"""Name the cause of an engine process's death, and make the errors that report it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+from pipeline.core.errors import EngineError, ModelCrashError, StarkError
+from pipeline.core.sizes import human_size
+from pipeline.engines.process.memory import free_bytes, is_enough, size_bytes
+from pipeline.engines.specification import EngineSpec, Part, setting
+from pipeline.models.crash_history import LOAD_CRASHES, Crashes
+
+_NOT_AGAIN = (
+    "Give another model. This one is tried again when its file changes, when `stark-translate "
+    "check` finds it well, or after the machine has been restarted."
+)
+
+
+OUT_OF_MEMORY_CODE: Final = "engine-out-of-memory"
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """Why a process ended: a fault's code, and the rest of a sentence that begins with its name."""
+
+    code: str
+    words: str
+
+    @property
+    def is_models(self) -> bool:
+        """Whether it says something about the model: memory may be there at the next start."""
+        return self.code != OUT_OF_MEMORY_CODE
+
+
+@dataclass(frozen=True, slots=True)
+class Life:
+    """How a process ended."""
+
+    cause: Cause
+    on_gpu: bool
+    has_loaded: bool = False
+    refusal: StarkError | None = None
+    """What the engine itself has against its model: another process would have it too."""
+
+    def with_gpu_lost(self) -> Life:
+        """Return a refusal as a death on the GPU that the process before was on.
+
+        One that has fallen off the bus is refused to every process after that; at the first start
+        it is a mistake in the settings.
+        """
+        said = self.refusal.message.rstrip(".") if self.refusal else "it was refused"
+        return replace(self, cause=Cause("gpu-failed", f"could not go back to the GPU: {said}"))
+
+
+def explained(cause: Cause, spec: EngineSpec, addresses: int | None, *, loading: bool) -> Cause:
+    """Return the cause, for a want of memory with how much there is.
+
+    `addresses` is the limit that the process had. A crash while it loaded, with too little memory
+    to load, is a want of memory whatever the library said last.
+    """
+    free = free_bytes()
+    crashed = loading and cause.code == "engine-crashed"
+    if crashed and not is_enough(spec.model, addresses=addresses, free=free):
+        cause = Cause(OUT_OF_MEMORY_CODE, f"{cause.words}, with too little memory to load")
+    if cause.is_models:
+        return cause
+    return without_memory(cause, spec, free if addresses is None else min(free, addresses))
+
+
+def without_memory(cause: Cause, spec: EngineSpec, free_bytes: int) -> Cause:
+    """Return the cause with the memory that there was, and what would need less."""
+    free = f"{human_size(free_bytes)} were free"
+    if spec.is_elsewhere:
+        return Cause(cause.code, f"{cause.words} ({free}; its model is on a server)")
+    needed = f"its model's files alone have {human_size(size_bytes(spec.model))}"
+    facts = f"{free}, {needed}; {_smaller(spec)}"
+    return Cause(cause.code, f"{cause.words} ({facts})")
+
+
+def _smaller(spec: EngineSpec) -> str:
+    """Return which setting lowers what an engine needs."""
+    model, compute_type, context = (
+        setting(spec.section, key) for key in ("model", "compute_type", "context")
+    )
+    match spec.kind:
+        case "moonshine" | "sherpa-onnx":
+            return f"a smaller {model} needs less"
+        case "whisper":
+            return f'a smaller {model}, or {compute_type} = "int8", needs less'
+        case "marian":
+            return f'{compute_type} = "int8" needs less'
+    return f"a smaller {model} or {context} needs less"
+
+
+def died(spec: EngineSpec, part: Part, cause: Cause, *, has_loaded: bool) -> EngineError:
+    """Return the error of a process whose first death is the last."""
+    when = "with" if has_loaded else "while it loaded"
+    return EngineError(cause.code, f"{sentence(part.name)} {cause.words} {when} {spec.model}.")
+
+
+def crashes_always(spec: EngineSpec, part: Part, cause: Cause) -> ModelCrashError:
+    """Return the error of a model that has crashed too often while it was loaded."""
+    # Then the model is not to blame, and may be tried again as it is.
+    lacked_memory = cause.code == OUT_OF_MEMORY_CODE
+    return ModelCrashError(
+        cause.code if lacked_memory else "model-crashes",
+        f"{sentence(part.name)} {cause.words} while it loaded {spec.model}, "
+        f"{LOAD_CRASHES} times in a row.",
+        "End other programs, or take what needs less." if lacked_memory else _NOT_AGAIN,
+    )
+
+
+def crashed_before(spec: EngineSpec, crashes: Crashes) -> ModelCrashError:
+    """Return the error of a model that has done so in an earlier run."""
+    return ModelCrashError(
+        "model-crashes",
+        f"{spec.model} is not loaded: on {crashes.utc} its engine {crashes.reason}, "
+        f"{crashes.count} times in a row.",
+        _NOT_AGAIN,
+    )
+
+
+def sentence(words: str) -> str:
+    """Return the words with a capital letter."""
+    return words[:1].upper() + words[1:]

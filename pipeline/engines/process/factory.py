@@ -1,0 +1,350 @@
+"""Makes the engines that the settings ask for, in this process or each in one of its own.
+
+Nothing heavy is imported before they load.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Self
+
+from pipeline.audio.file import AudioFile
+from pipeline.audio.microphone import Microphone
+from pipeline.audio.protocols import AudioSource, SongDetector, SpeechDetector
+from pipeline.audio.silero_vad import Silero
+from pipeline.audio.song_head import LinearSongDetector
+from pipeline.config.schema import Settings
+from pipeline.core.errors import ConfigError, ModelError
+from pipeline.dictionary.store import Dictionary
+from pipeline.engines.process.broken import BrokenTranslator
+from pipeline.engines.process.engine_process import (
+    EngineProcess,
+    RecognizerProcess,
+    TranslatorProcess,
+)
+from pipeline.engines.process.model_specs import (
+    behind_server,
+    exllama_spec,
+    gemma_spec,
+    marian_spec,
+    openai_spec,
+    streaming_spec,
+)
+from pipeline.engines.process.sharing import LanguageTranslator, SharedTranslator, Turns, process_of
+from pipeline.engines.prompts import language
+from pipeline.engines.protocols import Recognizer, Translator
+from pipeline.engines.specification import FINAL, QUICK, RECOGNIZER, SECOND, EngineSpec, Part
+from pipeline.models.automatic import recognizer_name, require_languages
+from pipeline.models.crash_history import crash_history
+from pipeline.models.resolve import resolve
+from pipeline.models.windows import own_window_s
+
+_PARTIAL, _FINAL, _COMPARE = "translate.partial", "translate.final", "translate.compare"
+
+_TEST_HANG_S = 120.0
+"""In a test an engine may be as slow as it likes: the test says how slow."""
+
+
+def audio_source(settings: Settings, *, loop: bool = False) -> AudioSource:
+    """Return the file of `audio.input`, or else the microphone."""
+    audio = settings.audio
+    if audio.input:
+        return audio_file(settings, loop=loop)
+    return Microphone(audio.device, channel=audio.channel)
+
+
+def audio_file(settings: Settings, *, loop: bool = False) -> AudioFile:
+    """Return the file of `audio.input`, not yet opened."""
+    audio = settings.audio
+    return AudioFile(Path(audio.input), channel=audio.channel, pace=audio.pace, loop=loop)
+
+
+def speech_detector() -> SpeechDetector:
+    """Return Silero."""
+    return Silero()
+
+
+def song_detector() -> SongDetector:
+    """Return the head that tells song from speech."""
+    return LinearSongDetector()
+
+
+def recognizer(settings: Settings, dictionary: Dictionary) -> Recognizer:
+    """Return this machine's recognizer, told rare words. Raises ModelError, ConfigError."""
+    made = local_recognizer_spec(settings).make_recognizer()
+    made.hotwords = dictionary.hotwords if settings.stt.hotwords else ""
+    return made
+
+
+def partial_translator(settings: Settings) -> Translator | None:
+    """Return the translator of the partial pass, None where there is none. Raises ModelError."""
+    spec = partial_spec(settings)
+    return spec.make_translator() if spec else None
+
+
+def final_translator(settings: Settings) -> Translator | None:
+    """Return the translator of the final pass, None where the partial's text is final at once.
+
+    Raises ModelError.
+    """
+    spec = final_spec(settings)
+    return spec.make_translator() if spec else None
+
+
+def recognizer_spec(settings: Settings) -> EngineSpec:
+    """Return the recognizer's description. Raises ModelError, ConfigError."""
+    local = local_recognizer_spec(settings)
+    return behind_server(local, settings) if settings.stt.engine == "openai" else local
+
+
+def local_recognizer_spec(settings: Settings) -> EngineSpec:
+    """Return the description of the one on this machine, which stands in for one on a server.
+
+    Raises ModelError, ConfigError.
+    """
+    stt, name = settings.stt, recognizer_name(settings)
+    require_languages("stt", name, settings)
+    model = resolve("stt", name, settings.models.directory)
+    if stt.local_engine != "whisper":
+        return streaming_spec(stt, model)
+    arguments = {
+        "device": stt.device,
+        "compute_type": stt.compute_type,
+        "threads": stt.threads,
+        "lang": settings.translate.source,
+        "window_s": stt.window_s or own_window_s(model, settings.models.directory),
+        "word_probabilities": stt.word_probabilities,
+    }
+    return EngineSpec("whisper", f"whisper:{model.name}", model, arguments, section="stt")
+
+
+def partial_spec(settings: Settings) -> EngineSpec | None:
+    """Return the description of the partial pass's translator, if any. Raises ModelError."""
+    partial = settings.translate.partial
+    match partial.engine:
+        case "openai":
+            return openai_spec(settings, partial, _PARTIAL, local=local_spec(settings))
+        case "marian":
+            return marian_spec(settings, partial, _PARTIAL)
+    return None
+
+
+def local_spec(settings: Settings) -> EngineSpec | None:
+    """Return the description of what stands in for a quick translator on a server, if anything.
+
+    Raises ModelError.
+    """
+    if not has_local(settings):
+        return None
+    partial = settings.translate.partial
+    return marian_spec(settings, partial, _PARTIAL, key="local", name=partial.local)
+
+
+def has_local(settings: Settings) -> bool:
+    """Whether a local quick translator stands in for one on a server."""
+    partial = settings.translate.partial
+    return partial.engine == "openai" and bool(partial.local)
+
+
+def final_spec(settings: Settings) -> EngineSpec | None:
+    """Return the description of the final pass's translator, if any. Raises ModelError."""
+    final = settings.translate.final
+    match final.engine:
+        case "openai":
+            return openai_spec(settings, final, _FINAL)
+        case "exllamav2":
+            return exllama_spec(settings, final, _FINAL)
+        case "gemma":
+            return gemma_spec(settings, final, _FINAL, draft=final.draft)
+    return None
+
+
+def compare_spec(settings: Settings) -> EngineSpec | None:
+    """Return the description of the translator that finals are compared with, if any.
+
+    Raises ModelError.
+    """
+    compare = settings.translate.compare
+    match compare.engine:
+        case "gemma":
+            return gemma_spec(settings, compare, _COMPARE)
+        case "marian":
+            return marian_spec(settings, compare, _COMPARE)
+        case "openai":
+            return openai_spec(settings, compare, _COMPARE)
+        case "exllamav2":
+            return exllama_spec(settings, compare, _COMPARE)
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class TargetProcesses:
+    """The translators of a further target language."""
+
+    lang: str
+    partial: TranslatorProcess | BrokenTranslator | None
+    final: TranslatorProcess | LanguageTranslator | BrokenTranslator | None
+
+
+@dataclass(frozen=True, slots=True)
+class EngineProcesses:
+    """The engines of a service, each in a process of its own while the `with` block lasts."""
+
+    recognizer: RecognizerProcess
+    partial: TranslatorProcess | None
+    final: TranslatorProcess | LanguageTranslator | BrokenTranslator | None
+    compare: TranslatorProcess | None
+    further: tuple[TargetProcesses, ...] = ()
+
+    def __enter__(self) -> Self:
+        """Start all of them at once."""
+        for engine in self._all:
+            engine.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End them."""
+        for engine in self._all:
+            engine.close()
+
+    @property
+    def _all(self) -> list[EngineProcess]:
+        every: list[object] = [self.recognizer, self.partial, self.final, self.compare]
+        for target in self.further:
+            every += [target.partial, target.final]
+        found = map(process_of, every)
+        # What several languages share is one process.
+        return list({id(engine): engine for engine in found if engine is not None}.values())
+
+
+def engine_processes(settings: Settings, *, compare: bool) -> EngineProcesses:
+    """Return the engines that the settings ask for, not yet started. Raises ModelError.
+
+    `compare`: with the second final translator, if there is one.
+    """
+    second = compare_spec(settings) if compare else None
+    finals = _final_processes(settings)
+    return EngineProcesses(
+        recognizer=recognizer_process(settings),
+        partial=translator_process(settings, partial_spec(settings), QUICK),
+        final=finals[settings.translate.target],
+        compare=translator_process(settings, second, SECOND),
+        further=tuple(
+            TargetProcesses(
+                lang=alone.translate.target,
+                partial=_further_partial(alone),
+                final=finals[alone.translate.target],
+            )
+            for alone in settings.by_target()
+        ),
+    )
+
+
+def _further_partial(alone: Settings) -> TranslatorProcess | BrokenTranslator | None:
+    """Return the quick translator of a further target language."""
+    spec = _of_target(partial_spec, alone)
+    if isinstance(spec, BrokenTranslator):
+        return spec
+    return translator_process(alone, spec, _part(QUICK, alone.translate.target))
+
+
+def _final_processes(
+    settings: Settings,
+) -> dict[str, TranslatorProcess | LanguageTranslator | BrokenTranslator | None]:
+    """Return the final translator of each target language, in turns at one where that can be."""
+    specs = {settings.translate.target: final_spec(settings)}
+    broken: dict[str, BrokenTranslator] = {}
+    for alone in settings.by_target():
+        spec = _of_target(final_spec, alone)
+        if isinstance(spec, BrokenTranslator):
+            broken[alone.translate.target] = spec
+        else:
+            specs[alone.translate.target] = spec
+    alike: list[tuple[EngineSpec, list[str]]] = []
+    for lang, spec in specs.items():
+        # One process for all that are alike: its weights are in memory once.
+        same = next((langs for other, langs in alike if spec and other.is_like(spec)), None)
+        if same is not None:
+            same.append(lang)
+        elif spec is not None:
+            alike.append((spec, [lang]))
+    finals: dict[str, TranslatorProcess | LanguageTranslator | BrokenTranslator | None]
+    finals = {**dict.fromkeys(specs), **broken}
+    # Languages that ask one server share its requests, each with a process of its own.
+    turns: dict[str, Turns] = {}  # by the server's address
+    for each in (settings, *settings.by_target()):
+        final = each.translate.final
+        turns.setdefault(final.url, Turns(final.requests))
+    for spec, langs in alike:
+        is_first = settings.translate.target in langs
+        part = FINAL if is_first else _part(FINAL, ", ".join(langs))
+        process = TranslatorProcess(spec, part, **_process_options(settings, restarts=True))
+        if spec.is_elsewhere and len(specs) > 1:
+            # One: `is_like` never puts servers together.
+            (lang,) = langs
+            finals[lang] = turns[spec.arguments["url"]].at(process, lang, is_first=is_first)
+            continue
+        if len(langs) == 1:
+            finals[langs[0]] = process
+            continue
+        shared = SharedTranslator(process)
+        for lang in langs:
+            finals[lang] = shared.into(lang, is_first=lang == settings.translate.target)
+    return finals
+
+
+def _part(part: Part, langs: str) -> Part:
+    """Return a part for further target languages, by which faults and logs tell it apart."""
+    return replace(part, key=f"{part.key}-{langs}", name=f"{part.name} ({langs})")
+
+
+def _of_target(
+    describe: Callable[[Settings], EngineSpec | None], alone: Settings
+) -> EngineSpec | BrokenTranslator | None:
+    """Return the description of a further target's engine, or what says that it is broken.
+
+    Raises ModelError and ConfigError that name the target, where the settings are wrong.
+    """
+    lang = alone.translate.target
+    try:
+        if (spec := describe(alone)) is not None and spec.kind != "marian":
+            language(lang)  # a prompt has to name it
+    except (ModelError, ConfigError) as error:
+        message = f"translate.targets, {lang!r}: {error.message}"
+        if error.code == "model-broken":  # costs this language only
+            return BrokenTranslator(ModelError(error.code, message, error.fix))
+        raise type(error)(error.code, message, error.fix) from None
+    return spec
+
+
+def recognizer_process(
+    settings: Settings, *, restarts: bool = True, local: bool = False
+) -> RecognizerProcess:
+    """Return the recognizer in a process of its own, not yet started. Raises ModelError.
+
+    Without `restarts`, for a test, its first death is the last, and it may take its time.
+    `local`: the one on this machine, and no server.
+    """
+    spec = local_recognizer_spec(settings) if local else recognizer_spec(settings)
+    return RecognizerProcess(spec, RECOGNIZER, **_process_options(settings, restarts=restarts))
+
+
+def translator_process(
+    settings: Settings, spec: EngineSpec | None, part: Part, *, restarts: bool = True
+) -> TranslatorProcess | None:
+    """Return a translator in a process of its own, not yet started; None for None."""
+    if spec is None:
+        return None
+    return TranslatorProcess(spec, part, **_process_options(settings, restarts=restarts))
+
+
+def _process_options(settings: Settings, *, restarts: bool) -> dict[str, Any]:
+    engines = settings.engines
+    return {
+        "crashes": crash_history(settings),
+        "growth_bytes": engines.growth_mb * 1_000_000,
+        "hang_s": engines.hang_s if restarts else max(engines.hang_s, _TEST_HANG_S),
+        "restarts": restarts,
+    }

@@ -1,0 +1,1 @@
+"""Engines on servers that speak OpenAI's protocol."""

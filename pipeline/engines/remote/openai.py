@@ -1,0 +1,145 @@
+"""Text to text on another machine: a model behind an OpenAI-compatible server."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import replace
+from functools import partial
+from typing import Literal
+
+from pipeline.core.errors import EngineError
+from pipeline.core.standing import Standing
+from pipeline.core.terms import WantedTerm
+from pipeline.core.types import Translation
+from pipeline.engines import prompts
+from pipeline.engines.answer import read_answer
+from pipeline.engines.output import growing, join
+from pipeline.engines.remote.completions import Completions
+from pipeline.engines.remote.engine import RemoteEngine
+from pipeline.text import sentences
+
+_BYTES_A_TOKEN = 3
+"""Fewer than a text of any language that we have has; the server alone could count."""
+
+
+class OpenAi(RemoteEngine):
+    """A Translator on a server: `model` is the server's name of it, `url` where it listens.
+
+    Greedy, streamed, one request at a time. `context` is in tokens. What cannot be had over this
+    interface is left out: log-probabilities, church words put in, a draft's words kept.
+    `prompt`, `key_file`, `ca_file`, `section`: see `prompts`, `ApiServer`, `EngineSpec`.
+    """
+
+    name = "openai"
+    server: Completions
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        url: str,
+        key_file: str = "",
+        ca_file: str = "",
+        prompt: Literal["auto", "translategemma", "starter", "examples"] = "auto",
+        source: str = "en",
+        target: str = "es",
+        context: int = 2048,
+        deadline_s: float = 8.0,
+        section: str = "",
+    ) -> None:
+        server = Completions(url, model, key_file=key_file, ca_file=ca_file, section=section)
+        super().__init__(server, deadline_s)
+        self._style = prompts.style_for(model) if prompt == "auto" else prompt
+        self._source = source
+        self.target = target  # may change between calls
+        self._context = context
+        self._section = section
+
+    def open(self) -> None:
+        """Read what the server needs to be asked. Raises ModelError, ConfigError."""
+        # Only to fail here, not at the first caption, where the languages have no prompt.
+        prompts.render(self._style, "", self._source, self.target, self._section)
+        super().open()
+
+    def translate(
+        self,
+        text: str,
+        on_text: Callable[[str], None] | None = None,
+        draft: str = "",  # noqa: ARG002 - nothing of it can be told to a server
+        standing: Standing | None = None,  # noqa: ARG002
+        wanted: Sequence[WantedTerm] = (),  # noqa: ARG002
+    ) -> Translation:
+        """Translate `text`; `on_text` gets the text so far, whole words only, as it grows.
+
+        What may pass is tried again while the deadline allows. Raises EngineError (see
+        `Completions.complete`); EngineCancelledError.
+        """
+        until_s = time.monotonic() + self.deadline_s
+        parts: list[Translation] = []
+        grow = growing(on_text, parts)
+        if not text.strip():
+            return Translation("", self.name)
+
+        def translate_parts() -> None:
+            for part in sentences.pack(text, self._fits):
+                growing_part = _Growing(grow)
+                attempt = partial(self._once, part, until_s, growing_part)
+                # One by one: `grow` looks at them.
+                parts.append(self._patiently(attempt, until_s))
+
+        self._ask(translate_parts)
+        # `join` makes 0.0 of what is not told, and that would be certainty.
+        return replace(join(self.name, parts), avg_logprob=None)
+
+    def score(self, text: str, target: str) -> tuple[float, float]:  # noqa: ARG002
+        """Raise EngineError: a server judges no translations."""
+        raise EngineError("score-unknown", f"{self.server.place} judges no translations.")
+
+    def _once(self, part: str, until_s: float, growing: _Growing) -> Translation:
+        prompt = prompts.render(self._style, prompts.harmless(part), self._source, self.target)
+        request = {
+            "prompt": f"{prompt.head}{prompt.text}{prompt.tail}",
+            "max_tokens": self._cap(part),
+            "temperature": 0,
+            "stop": [prompt.end],
+            # Without it a stream does not tell how many tokens there were.
+            "stream_options": {"include_usage": True},
+        }
+        with closing(self.server.complete(request, until_s=until_s, check=self._check)) as pieces:
+            return read_answer(
+                pieces,
+                engine=self.name,
+                source=part,
+                target=self.target,
+                end=prompt.end,
+                grow=growing.to,
+            )
+
+    def _cap(self, text: str) -> int:
+        return 20 + int(2.5 * _tokens(text))
+
+    def _fits(self, text: str) -> bool:
+        prompt = prompts.render(self._style, text, self._source, self.target)
+        size = _tokens(prompt.head + prompt.text + prompt.tail)
+        return size + self._cap(text) <= self._context
+
+
+class _Growing:
+    """Passes on a text that grows, and not what a second attempt writes once more."""
+
+    def __init__(self, grow: Callable[[str], None]) -> None:
+        self._grow = grow
+        self._most = 0
+
+    def to(self, text: str) -> None:
+        """Take the text so far."""
+        if len(text) > self._most:
+            self._most = len(text)
+            self._grow(text)
+
+
+def _tokens(text: str) -> int:
+    """Return about how many tokens a text has, rather too many."""
+    return len(text.encode(errors="replace")) // _BYTES_A_TOKEN + 1

@@ -1,0 +1,219 @@
+"""An engine on a server, and a local one that steps in while the server is gone."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from pipeline.core.errors import EngineCancelledError, EngineError
+from pipeline.core.standing import Standing
+from pipeline.core.terms import WantedTerm
+from pipeline.core.types import Pcm, Recognition, Translation
+from pipeline.engines.protocols import Recognizer, Scorer, Translator, never
+from pipeline.engines.remote.openai import OpenAi
+from pipeline.engines.remote.openai_speech import OpenAiSpeech
+from pipeline.engines.streaming.incremental import Piece, keep, partial_of
+
+_FIRST_S, _MOST_S = 5.0, 60.0
+"""How long a server that failed is left alone: at first, and at most; doubled in between."""
+_SHARE = 0.6
+"""Of the time that a translation may take, what the server gets: the local one needs the rest."""
+
+
+class _Rest:
+    """How long a server that failed is left alone."""
+
+    def __init__(self) -> None:
+        self._rest_s = 0.0
+        self._until_s = 0.0
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the server may be asked."""
+        return time.monotonic() >= self._until_s
+
+    def begin(self) -> None:
+        """Note a failure."""
+        # Twice 0 is 0: then it is the first wait.
+        self._rest_s = min(_MOST_S, 2 * self._rest_s or _FIRST_S)
+        self._until_s = time.monotonic() + self._rest_s
+
+    def end(self) -> None:
+        """Note that the server has answered."""
+        self._rest_s = 0.0
+
+
+def _reason(server: OpenAi | OpenAiSpeech, local: Translator | Recognizer) -> str:
+    """Return why the server is not used, and who stands in; "" while it is."""
+    reason = server.degraded_reason.rstrip(".")
+    return f"{reason}; {local.name} stands in on this machine" if reason else ""
+
+
+class StandIn:
+    """A Translator that asks a server, and the local translator where that fails.
+
+    It stays degraded until the server has answered again; each translation names who made it.
+    """
+
+    name = OpenAi.name
+    kernels = ""
+    gpu_layers = 0
+
+    def __init__(self, server: OpenAi, local: Translator) -> None:
+        self._server = server
+        self._local = local
+        self.deadline_s = server.deadline_s
+        self.is_cancelled = never
+        self.target = server.target  # may change between calls; the local one knows a single one
+        self._rest = _Rest()
+
+    @property
+    def degraded_reason(self) -> str:
+        """Why the server is not used, and who stands in; "" while it is."""
+        return _reason(self._server, self._local)
+
+    def load(self) -> None:
+        """Load the local model, and see whether the server is there. Raises ModelError."""
+        # The local one first: a mistake in its settings ends the start, a missing server does not.
+        self._local.load()
+        self._server.load()
+
+    def translate(
+        self,
+        text: str,
+        on_text: Callable[[str], None] | None = None,
+        draft: str = "",
+        standing: Standing | None = None,
+        wanted: Sequence[WantedTerm] = (),
+    ) -> Translation:
+        """Translate `text`. Raises EngineError where the local translator fails too."""
+        request = (text, on_text, draft, standing, wanted)
+        if not self._rest.is_over:
+            return self._local.translate(*request)
+        self._server.deadline_s = _SHARE * self.deadline_s
+        self._server.is_cancelled = self.is_cancelled
+        self._server.target = self.target
+        try:
+            made = self._server.translate(*request)
+        # The server has not failed, and the local one need not make it either.
+        except EngineCancelledError:
+            raise
+        except EngineError:
+            self._rest.begin()
+            return self._local.translate(*request)
+        self._rest.end()
+        return made
+
+    def score(self, text: str, target: str) -> tuple[float, float]:
+        """Return what the local translator thinks of a translation. Raises EngineError."""
+        # The server never can: it only says so.
+        judge = self._local if isinstance(self._local, Scorer) else self._server
+        return judge.score(text, target)
+
+
+class RecognizerStandIn:
+    """A Recognizer that asks a server, and the local recognizer where that fails.
+
+    It stays degraded until the server has answered again; each recognition names who made it.
+    Neither can be made to begin with words
+    that the other has heard, nor the server with its own: those that stand are put before what
+    was spoken after them. So nothing that stands on screen is taken back by a partial, and
+    commits wait until two partials agree, for want of times (`text.commit_policy`).
+    """
+
+    kernels = ""
+
+    def __init__(self, server: OpenAiSpeech, local: Recognizer) -> None:
+        self._server = server
+        self._local = local
+        self.name = server.name
+        self.hotwords = ""
+        self.is_cancelled: Callable[[], bool] = never
+        self._rest = _Rest()
+        self._told: tuple[Piece, ...] = ()
+        self._is_told_by_local = False
+
+    @property
+    def gpu_layers(self) -> int:
+        """The local recognizer's."""
+        return int(getattr(self._local, "gpu_layers", 0))
+
+    @property
+    def degraded_reason(self) -> str:
+        """Why the server is not used, and who stands in; "" while it is."""
+        return _reason(self._server, self._local)
+
+    def load(self) -> None:
+        """Load the local model, and see whether the server is there. Raises ModelError."""
+        self._local.load()
+        self._server.load()
+
+    def recognize(self, pcm: Pcm, *, final: bool, prefix: Sequence[int] = ()) -> Recognition:
+        """Return the text of `pcm`, shape (n,). Raises EngineError where the local one fails too.
+
+        A partial begins with the tokens `prefix` if they are what the one before it began with.
+        """
+        made = self._from_server(pcm, final=final)
+        if made is not None:
+            made = made if final else self._joined(made, prefix)
+            return replace(made, engine=self._server.name)
+        made = self._from_local(pcm, final=final, prefix=prefix)
+        # With each text: of a service in which the server went, records tell who heard what.
+        return replace(made, engine=self._local.name)
+
+    def _from_local(self, pcm: Pcm, *, final: bool, prefix: Sequence[int]) -> Recognition:
+        """Return what the local recognizer hears. Raises EngineError."""
+        self._local.hotwords, self._local.is_cancelled = self.hotwords, self.is_cancelled
+        if final:
+            return self._local.recognize(pcm, final=True)
+        forced = prefix if self._is_locals(prefix) else ()
+        made = self._local.recognize(pcm, final=False, prefix=forced)
+        if len(forced) < len(prefix):
+            return self._joined(made, prefix)
+        self._told, self._is_told_by_local = _pieces(made), True
+        return made
+
+    def _is_locals(self, prefix: Sequence[int]) -> bool:
+        """Whether the local recognizer knows these ids: those of others mean nothing to it."""
+        return self._is_told_by_local and self._begins_with(prefix)
+
+    def _begins_with(self, prefix: Sequence[int]) -> bool:
+        return [piece.id for piece in self._told[: len(prefix)]] == list(prefix)
+
+    def _from_server(self, pcm: Pcm, *, final: bool) -> Recognition | None:
+        """Return what the server hears; None where it fails, or is left alone."""
+        if not self._rest.is_over:
+            return None
+        self._server.hotwords, self._server.is_cancelled = self.hotwords, self.is_cancelled
+        try:
+            made = self._server.recognize(pcm, final=final)
+        except EngineCancelledError:
+            raise
+        except EngineError:
+            self._rest.begin()
+            return None
+        self._rest.end()
+        return made
+
+    def _joined(self, made: Recognition, prefix: Sequence[int]) -> Recognition:
+        """Return a partial that begins with what stands, whoever heard that."""
+        pieces = _pieces(made)
+        if self._begins_with(prefix):
+            pieces = keep(self._told[: len(prefix)], pieces)
+        self._told, self._is_told_by_local = pieces, False
+        joined = partial_of(pieces)
+        # Times are of two decodings: good enough to join them, not to commit by.
+        return replace(made, text=joined.text, tokens=joined.tokens, ends_s=())
+
+
+def _pieces(made: Recognition) -> tuple[Piece, ...]:
+    """Return the tokens of a partial as pieces of its text."""
+    starts = (0, *(token.until for token in made.tokens))
+    ends_s = made.ends_s or (None,) * len(made.tokens)
+    begins_s = (0.0, *ends_s) if made.ends_s else ends_s
+    return tuple(
+        # Of the text, not of the token: one may be a part of a letter.
+        Piece(token.id, made.text[start : token.until], begin_s, end_s)
+        for token, start, begin_s, end_s in zip(made.tokens, starts, begins_s, ends_s, strict=False)
+    )

@@ -1,0 +1,1 @@
+"""Streaming recognizers, which hear sound as it comes."""

@@ -1,0 +1,147 @@
+"""Speech to text with Moonshine: small encoders without a window of fixed length.
+
+The library (moonshine-voice; it and its English models are MIT) cuts sound into lines by itself,
+which the segmenter has done already: here it is told that all is speech. A line that is over is
+committed; the text of an open one is made anew at each look. Streaming models keep what they have
+encoded, the others encode the open line again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from pipeline.core.errors import ModelError
+from pipeline.core.extras import require_extra
+from pipeline.core.types import SAMPLE_RATE, Pcm
+from pipeline.engines.specification import setting
+from pipeline.engines.streaming.incremental import Heard, Piece, piece_id
+
+_KIND = re.compile(r"(tiny|base|small|medium)(-streaming)?(?![a-z])")
+_OPTIONS: Final = {
+    "vad_threshold": "0",  # everything is speech
+    "vad_max_segment_duration": "60",
+    "identify_speakers": "false",
+    "return_audio_data": "false",
+}
+_TELLS_TIMES: Final = (
+    "decoder_with_attention.ort",
+    "decoder_kv_with_attention.ort",
+    "alignment_model.ort",
+)
+"""With one of these files a model tells when each word was spoken."""
+_NEVER_S: Final = 1e9
+"""The library need not look by itself."""
+_MARGIN_S: Final = 0.3
+"""Silence before speech, and behind it when it is over. Without it tiny-en misses 6 of 12 full
+stops of demo/voices and 3 of 14 of the demo sermon, with it none, at no more wrong words."""
+_SILENCE: Final[Pcm] = np.zeros(round(_MARGIN_S * SAMPLE_RATE), np.float32)
+
+
+class Moonshine:
+    """A StreamingRecognizer on `moonshine_voice.Transcriber`, on the CPU.
+
+    `model` is a folder whose name has the kind of model in it, such as `tiny-en` or
+    `small-streaming-en`. `section`: see `EngineSpec`.
+    """
+
+    def __init__(self, model: Path, *, section: str = "") -> None:
+        self._path = model
+        self._section = section
+        self._transcriber: Any = None
+        self._stream: Any = None
+
+    @property
+    def name(self) -> str:
+        """Engine and model."""
+        return f"moonshine:{self._path.name}"
+
+    def load(self) -> None:
+        """Load the model and hear a second of silence. Raises ModelError, ConfigError."""
+        require_extra("moonshine_voice", "moonshine", setting(self._section, "engine"))
+        key = setting(self._section, "model")
+        kind = kind_of(self._path, key)
+        import moonshine_voice  # noqa: PLC0415 - heavy
+
+        tells = any((self._path / name).is_file() for name in _TELLS_TIMES)
+        options = _OPTIONS | ({"word_timestamps": "true"} if tells else {})
+        try:
+            self._transcriber = moonshine_voice.Transcriber(
+                str(self._path), moonshine_voice.ModelArch[kind], options=options
+            )
+            self.push(np.zeros(SAMPLE_RATE, np.float32), is_last=True)
+        except Exception as error:
+            raise ModelError("model-broken", f"{key}: {self._path}: {error}.") from error
+        # Else the silence would be the beginning of what is said first.
+        self.reset()
+
+    def push(self, pcm: Pcm, *, is_last: bool = False) -> Heard:
+        """Take the next samples, shape (n,); return all that was heard."""
+        if self._stream is None:
+            self._stream = self._transcriber.create_stream(update_interval=_NEVER_S)
+            self._stream.start()
+            pcm = np.concatenate((_SILENCE, pcm))
+        if is_last:
+            pcm = np.concatenate((pcm, _SILENCE))
+        if pcm.size:
+            self._stream.add_audio(pcm.tolist(), SAMPLE_RATE)
+        # Of what was not looked at before, `stop` would tell nothing.
+        force = self._transcriber.MOONSHINE_FLAG_FORCE_UPDATE
+        return heard(self._stream.update_transcription(force).lines, is_last=is_last)
+
+    def reset(self) -> None:
+        """Forget what was heard."""
+        if self._stream is not None:
+            self._stream.close()
+            self._stream = None
+
+    def close(self) -> None:
+        """Give the model back."""
+        self.reset()
+        if self._transcriber is not None:
+            self._transcriber.close()
+            self._transcriber = None
+
+
+def kind_of(folder: Path, key: str) -> str:
+    """Return the library's name of a model's kind, such as TINY or SMALL_STREAMING.
+
+    Raises ModelError that names the setting `key`.
+    """
+    if not folder.is_dir():
+        fix = f'Give the folder of a Moonshine model, or set {key} to "auto".'
+        raise ModelError("model-missing", f"{key}: there is no folder {folder}.", fix)
+    found = _KIND.match(folder.name)
+    if found is None or not (folder / "tokenizer.bin").is_file():
+        raise ModelError(
+            "model-wrong-kind",
+            f"{key}: {folder} is not a Moonshine model.",
+            "Its folder is called as it was published (tiny-en, small-streaming-en) and holds "
+            "tokenizer.bin and *.ort.",
+        )
+    return found[0].upper().replace("-", "_")
+
+
+def heard(lines: list[Any], *, is_last: bool) -> Heard:
+    """Return the lines of the library's transcript, in which only the last can be open."""
+    over = [line for line in lines if line.is_complete or is_last]
+    return Heard(
+        committed=tuple(piece for line in over for piece in _pieces(line)),
+        tail=tuple(piece for line in lines[len(over) :] for piece in _pieces(line)),
+    )
+
+
+def _pieces(line: Any) -> Iterator[Piece]:
+    """Yield the words of a line, with times where the model tells them of all."""
+    words, timed = line.text.split(), getattr(line, "words", None) or []
+    if [word.word.strip() for word in timed] != words:
+        yield from (Piece(piece_id(f" {word}"), f" {word}") for word in words)
+        return
+    for word, time in zip(words, timed, strict=True):
+        text = f" {word}"
+        start_s, end_s = (max(0.0, each - _MARGIN_S) for each in (time.start, time.end))
+        yield Piece(piece_id(text), text, start_s, end_s, time.confidence)

@@ -1,0 +1,1 @@
+"""The data folder: what services have given, sentence by sentence."""

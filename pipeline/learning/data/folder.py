@@ -1,0 +1,143 @@
+"""The data folder of learning: what was collected, from what, and by whom it may be changed.
+
+    sessions/<session>.json     what a session gave: its pairs but the rejected, and its scores
+    pairs.jsonl                 what is learnt from: accepted pairs and the two other tiers
+    moderate.jsonl              pairs of a middling score, for spot checks
+    audio/                      sound with metadata.jsonl, as Hugging Face `datasets` opens it
+    confusions.json             what was heard for what was said
+    calibration.json            the threshold from which on a pair is accepted
+    ledger.jsonl                each session that was collected, with the hashes of its files
+    manifest.json               how all this was made
+
+A session's pairs are a file of their own, put in place at once before the ledger tells of it: a
+kill at any moment costs one session's work, and nothing is ever in twice.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import orjson
+from pydantic import TypeAdapter
+
+from pipeline.core.errors import LearningError, SessionError
+from pipeline.core.files import GrowingFile, try_lock, write_whole
+from pipeline.learning.data.harvest import Harvest, read_harvest
+from pipeline.learning.data.pairs import LearningPair, read_pairs, write_pairs
+from pipeline.protocol.codec import parse_json
+from pipeline.session.reader import read_lines
+
+LEDGER = "ledger.jsonl"
+PAIRS = "pairs.jsonl"
+MODERATE = "moderate.jsonl"
+CONFUSIONS = "confusions.json"
+CALIBRATION = "calibration.json"
+AUDIO = "audio"
+MANIFEST = "manifest.json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LedgerEntry:
+    """A line of ledger.jsonl. The last one about a session holds."""
+
+    session: str
+    utc: str
+    speaker: str = ""
+    removed: bool = False
+    """Whether its pairs were taken out again."""
+    inputs: Mapping[str, str] = field(default_factory=dict)
+    """SHA-256 of the session's files by name."""
+    counts: Mapping[str, int] = field(default_factory=dict)
+
+
+_ENTRY = TypeAdapter(LedgerEntry)
+
+
+class DataFolder:
+    """The folder, opened for one step at a time."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @contextmanager
+    def hold(self) -> Iterator[None]:
+        """Make the folder and keep other steps out of it. Raises LearningError."""
+        try:
+            (self.path / "sessions").mkdir(parents=True, exist_ok=True)
+            fd = os.open(self.path / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        except OSError as error:
+            raise self.unwritable(error) from None
+        try:
+            is_free = True
+            with suppress(OSError):  # of a file system that knows no locks
+                is_free = try_lock(fd)
+            if not is_free:
+                message = f"{self.path} is in use by another step of learning."
+                raise LearningError("learning-busy", message, "Wait until it is done.")
+            yield
+        finally:
+            # That unlocks it. The file stays: deleted, two steps could each lock one of their own.
+            os.close(fd)
+
+    def ledger(self) -> dict[str, LedgerEntry]:
+        """Return the last entry about each session. Raises LearningError."""
+        path = self.path / LEDGER
+        try:
+            entries = read_lines(path, _parse_entry) if path.exists() else []
+        except SessionError as error:
+            raise LearningError("ledger-unreadable", error.message, error.fix) from None
+        return {entry.session: entry for entry in entries}
+
+    def enter(self, entry: LedgerEntry) -> None:
+        """Append to the ledger; it outlives a power cut. Raises LearningError."""
+        try:
+            file = GrowingFile(self.path / LEDGER, sync=True, keep=True)
+            try:
+                file.append(orjson.dumps(entry, option=orjson.OPT_APPEND_NEWLINE))
+            finally:
+                file.close()
+        except OSError as error:
+            raise self.unwritable(error) from None
+
+    def session_file(self, session: str) -> Path:
+        """Return where that is which a session gave."""
+        return self.path / "sessions" / f"{session}.json"
+
+    def harvest(self, session: str) -> Harvest:
+        """Return what a session gave when it was collected. Raises LearningError."""
+        return read_harvest(self.session_file(session))
+
+    def pairs(self) -> list[LearningPair]:
+        """Return what is learnt from. Raises LearningError."""
+        return read_pairs(self.path / PAIRS)
+
+    def write_pairs(self, name: str, pairs: list[LearningPair]) -> None:
+        """Write one of the folder's files of pairs. Raises LearningError."""
+        try:
+            write_pairs(self.path / name, pairs)
+        except OSError as error:
+            raise self.unwritable(error) from None
+
+    def write_json(self, name: str, content: object) -> None:
+        """Write a file of JSON in one piece. Raises LearningError."""
+        options = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
+        try:
+            write_whole(self.path / name, orjson.dumps(content, option=options))
+        except OSError as error:
+            raise self.unwritable(error) from None
+
+    def unwritable(self, error: OSError) -> LearningError:
+        """Return the error of a folder that cannot be written."""
+        return LearningError(
+            "learning-unwritable",
+            f"{error.filename or self.path} cannot be written: {error.strerror or error}.",
+            "Make room, or set learn.directory (or --data) to another folder; nothing is lost.",
+        )
+
+
+def _parse_entry(line: bytes) -> LedgerEntry:
+    return parse_json(_ENTRY, line)

@@ -1,0 +1,229 @@
+"""A session read for learning: its pairs as they stand after edits and review, and its scores.
+
+Told by the session's own records, its journal, and what was decided in a review, so that sessions
+of earlier versions give what they have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import orjson
+from pydantic import TypeAdapter
+
+from pipeline.core.errors import LearningError, ProtocolError
+from pipeline.core.files import write_whole
+from pipeline.evaluation.rescore import QualityRecord
+from pipeline.learning.data.pairs import LearningPair, Origin, Status
+from pipeline.learning.data.terms import terms_in
+from pipeline.protocol.codec import parse_json
+from pipeline.records.events import ModelsEvent, ModelUsed
+from pipeline.records.quality import Quality
+from pipeline.records.utterance import UtteranceRecord
+from pipeline.review.store import Reviewed, read_decisions
+from pipeline.session.reader import Session, read_session_lines
+from pipeline.session.recordings import recording_path
+from pipeline.session.training_pairs import (
+    MODERATE,
+    OPERATOR,
+    PAIRS,
+    QUEUE,
+    REJECTED,
+    Pair,
+    file_pair,
+    follow_edit,
+    operator_edits,
+    pair_of,
+)
+
+SCORED = "quality.jsonl"
+_QUALITY = TypeAdapter(QualityRecord)
+
+
+@dataclass(frozen=True, slots=True)
+class Harvest:
+    """What a session gives."""
+
+    pairs: tuple[LearningPair, ...]
+    """Those that are accepted, moderate or for review."""
+    scores: tuple[float, ...]
+    """Of every caption; 0 where a flag or an exclusion speaks against it."""
+    reviewed: tuple[tuple[float, bool], ...]
+    """Of each caption that a person has judged: that score, and whether the pair was good."""
+    spoken: tuple[tuple[str, str], ...]
+    """(heard, said) where a rule of the dictionary or a reviewer has corrected what was heard."""
+    audio_s: float
+    """Speech, in seconds."""
+    is_demo: bool
+
+    def count(self, status: Status) -> int:
+        """Return how many pairs have a status."""
+        return sum(pair.status == status for pair in self.pairs)
+
+
+def harvest(folder: Path, terms: Sequence[str], speaker: str = "") -> Harvest:
+    """Return what a session gives. `terms` are the church's words. Raises SessionError."""
+    session = Session(folder)
+    edits = operator_edits(session.messages)
+    hidden = {message.id for message in session.messages} - {m.id for m in session.captions}
+    decisions = read_decisions(folder)
+    models = _models(session)
+    judged = scored(folder)
+    pairs: list[LearningPair] = []
+    for given in session.shown:
+        record = _rejudged(given, judged.get(given.id))
+        pair = pair_of(record, session.name)
+        # What an operator hid, and nobody has judged since, was wrong in some way.
+        if pair is None or (record.id in hidden and record.id not in decisions):
+            continue
+        if record.id in edits:
+            pair = follow_edit(pair, edits[record.id]) or pair
+        origin, status, kept = _outcome(pair, decisions.get(record.id))
+        if status == "rejected":
+            continue
+        sound = recording_path(folder, record.id)
+        pairs.append(
+            LearningPair(
+                session_id=session.name,
+                id=kept.id,
+                timestamp=kept.utc,
+                source_lang=kept.source_lang,
+                text=kept.source,
+                heard=kept.raw_source,
+                target_lang=kept.target_lang,
+                translation=kept.target,
+                source=origin,
+                status=status,
+                quality_score=kept.score,
+                stt_confidence=kept.stt_confidence,
+                translation_qe=kept.translation_qe,
+                marian_agreement=kept.marian_agreement,
+                flags=kept.flags,
+                engine=kept.engine,
+                # By who made the text: an operator has no model.
+                model=(used := models.get(pair.engine, _NO_MODEL)).file,
+                model_sha256=used.sha256,
+                terms=terms_in(kept.source, terms),
+                speaker=speaker,
+                reviewer=kept.reviewer or "",
+                audio=f"{session.name}-{kept.id:06}.flac" if sound.is_file() else "",
+                start_s=kept.start_s,
+                end_s=kept.end_s,
+            )
+        )
+    shown = session.shown
+    clean = {record.id: _clean_score(_rejudged(record, judged.get(record.id))) for record in shown}
+    return Harvest(
+        pairs=tuple(pairs),
+        scores=tuple(clean.values()),
+        reviewed=tuple(_judged(clean, decisions)),
+        spoken=tuple(_spoken(shown, decisions)),
+        audio_s=sum(record.end_s - record.start_s for record in shown),
+        is_demo=bool(shown) and all(record.mode == "demo" for record in shown),
+    )
+
+
+def write_harvest(path: Path, found: Harvest) -> None:
+    """Keep what a session gave. Raises OSError."""
+    write_whole(path, orjson.dumps(found, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+
+
+def read_harvest(path: Path) -> Harvest:
+    """Return what a session gave when it was collected. Raises LearningError."""
+    try:
+        return parse_json(_HARVEST, path.read_bytes())
+    except (OSError, ProtocolError) as error:
+        raise LearningError(
+            "harvest-unreadable",
+            f"{path} cannot be read: {error}.",
+            "Delete it and its session's lines in ledger.jsonl, and collect again.",
+        ) from None
+
+
+def with_threshold(pair: LearningPair, accept: float) -> LearningPair:
+    """Return a pair with the status that a calibrated threshold gives it.
+
+    Only the score's own judgement changes: not a person's, nor what has a flag.
+    """
+    score = pair.quality_score
+    if pair.source != "auto" or score is None or pair.status not in ("accepted", "moderate"):
+        return pair
+    return replace(pair, status="accepted" if score >= accept else "moderate")
+
+
+def _outcome(pair: Pair, decided: Reviewed | None) -> tuple[Origin, Status, Pair]:
+    """Return who vouches for a pair, what becomes of it, and the pair as it stands."""
+    match decided.outcome if decided else "open":
+        case "approved" | "corrected" if decided:
+            told = replace(
+                pair, source=decided.source, target=decided.target, reviewer=decided.reviewer
+            )
+            return "review", "accepted", told
+        case "rejected":
+            return "review", "rejected", pair
+    # A review comes first: it is done in peace, an edit in the middle of a service.
+    if pair.engine == OPERATOR:
+        return "operator", "accepted", pair
+    return "auto", _STATUS[file_pair(pair)[0]], pair
+
+
+_STATUS: Mapping[str, Status] = {
+    PAIRS: "accepted",
+    MODERATE: "moderate",
+    QUEUE: "review",
+    REJECTED: "rejected",
+}
+_HARVEST = TypeAdapter(Harvest)
+_NO_MODEL = ModelUsed(engine="", setting="", file="", size_bytes=0, sha256="")
+
+
+def _models(session: Session) -> dict[str, ModelUsed]:
+    """Return by engine which model it had."""
+    told = [event for event in session.events if isinstance(event, ModelsEvent)]
+    return {model.engine: model for event in told for model in event.models}
+
+
+def scored(folder: Path) -> dict[int, QualityRecord]:
+    """Return what `stark-translate score` said of a session's captions. Raises SessionError."""
+    path = folder / SCORED
+    return {each.id: each for each in read_session_lines(path, _parse)} if path.exists() else {}
+
+
+def _parse(line: bytes) -> QualityRecord:
+    return parse_json(_QUALITY, line)
+
+
+def _rejudged(record: UtteranceRecord, again: QualityRecord | None) -> UtteranceRecord:
+    """Return a record with the judgement of `stark-translate score`, if there is one."""
+    if again is None:
+        return record
+    return replace(record, flags=again.flags, quality=again.quality)
+
+
+def _clean_score(record: UtteranceRecord) -> float:
+    quality: Quality | None = record.quality
+    if quality is None or record.flags or quality.excluded or quality.score is None:
+        return 0.0
+    return quality.score
+
+
+def _judged(
+    clean: Mapping[int, float], decisions: Mapping[int, Reviewed]
+) -> Iterable[tuple[float, bool]]:
+    for key, decided in decisions.items():
+        if key in clean and decided.outcome != "open":
+            # What had to be corrected was not good as it was.
+            yield clean[key], decided.outcome == "approved"
+
+
+def _spoken(
+    shown: Iterable[UtteranceRecord], decisions: Mapping[int, Reviewed]
+) -> Iterable[tuple[str, str]]:
+    for record in shown:
+        decided = decisions.get(record.id)
+        reviewed = decided is not None and decided.outcome in ("approved", "corrected")
+        said = decided.source if decided and reviewed else record.text
+        if said != record.raw_text:
+            yield record.raw_text, said

@@ -1,0 +1,139 @@
+"""What is done to pairs before they are learnt from, so that training looks like a service.
+
+Each function takes a source of chance and gives a new pair; none changes what it was given.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from pipeline.dictionary.rules import key
+from pipeline.learning.data.terms import Confusion
+from pipeline.text.words import WORD
+
+_END = re.compile(r"[.!?…]+[\"”’»)]*$")
+_LEAST_PREFIX = 3
+"""Words; fewer say too little to be translated."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Example:
+    """A pair as it is learnt from. `part` is where it comes from: bible, sermon, glossary, general.
+
+    `heard` is the source as the recognizer heard it, empty where nobody knows.
+    """
+
+    source: str
+    target: str
+    part: str
+    weight: float = 1.0
+    heard: str = ""
+    session: str = ""
+    id: int = 0
+
+
+def as_heard(example: Example, sounds: Mapping[str, str], share: float, rng: random.Random) -> str:
+    """Return the source as our recognizer hears it: what it heard, or with its usual mistakes.
+
+    `sounds` maps what is said to what is heard, in the form of `key`. Of the words `share` are
+    misheard at most.
+    """
+    if example.heard and example.heard != example.source:
+        return example.heard
+    room = max(1, round(share * len(example.source.split())))
+    text, done = example.source, 0
+    places = list(_places(text, sounds))
+    rng.shuffle(places)
+    # From the end: a replacement moves no place that is still to come.
+    for start, end, heard in sorted(places[:room], reverse=True):
+        if done + len(heard.split()) <= room + 1:
+            text = f"{text[:start]}{heard}{text[end:]}"
+            done += len(heard.split())
+    return text
+
+
+def sound_map(confusions: Sequence[Confusion]) -> dict[str, str]:
+    """Return by what is said what is heard for it most often."""
+    made: dict[str, str] = {}
+    for each in sorted(confusions, key=lambda each: -each.count):
+        # The commonest mistake comes first and stays.
+        made.setdefault(key(each.said), each.heard)
+    return made
+
+
+def prefix(example: Example, rng: random.Random) -> Example | None:
+    """Return the beginning of a pair, cut at the same share of both sides; None if it is short.
+
+    A caption in progress is translated before its sentence is over; a model that was never shown
+    a beginning makes it up (Niehues et al. 2018, "Low-Latency Neural Speech Translation").
+    """
+    source, target = example.source.split(), example.target.split()
+    if len(source) < 2 * _LEAST_PREFIX or len(target) < 2 * _LEAST_PREFIX:
+        return None
+    count = rng.randrange(_LEAST_PREFIX, len(source))
+    made = max(1, round(count / len(source) * len(target)))
+    return replace(
+        example,
+        # As a partial is translated: without a full stop at its end.
+        source=_END.sub("", " ".join(source[:count])),
+        target=_END.sub("", " ".join(target[:made])),
+        heard="",
+    )
+
+
+def with_terms(example: Example, glossary: Mapping[str, str]) -> Example | None:
+    """Return a pair with each term's translation written behind it in the source; None without any.
+
+    After Dinu et al. 2019 (arXiv:1906.01105), form "append", here in square brackets. Only terms
+    whose translation stands in the target are written: what is told must be what is done.
+    """
+    told = _key_of(example.target)
+    found = [
+        (start, end, made)
+        for start, end, made in _places(example.source, glossary)
+        if f" {key(made)} " in told
+    ]
+    if not found:
+        return None
+    text = example.source
+    # From the end, as above: places in front stay true.
+    for _, end, made in sorted(found, reverse=True):
+        text = f"{text[:end]} [{made}]{text[end:]}"
+    return replace(example, source=text, heard="")
+
+
+def joined(examples: Sequence[Example]) -> Example:
+    """Return several pairs, said one after the other, as one."""
+    first = examples[0]
+    heard = " ".join(each.heard or each.source for each in examples)
+    return replace(
+        first,
+        source=" ".join(each.source for each in examples),
+        target=" ".join(each.target for each in examples),
+        weight=max(each.weight for each in examples),
+        heard=heard if any(each.heard for each in examples) else "",
+    )
+
+
+def _places(text: str, phrases: Mapping[str, str]) -> list[tuple[int, int, str]]:
+    """Return (start, end, value) of the phrases in a text, the longest first, none over another."""
+    spans = [(match.start(), match.end(), key(match[0])) for match in WORD.finditer(text)]
+    longest = max((len(phrase.split()) for phrase in phrases), default=0)
+    found: list[tuple[int, int, str]] = []
+    at = 0
+    while at < len(spans):
+        for count in range(min(longest, len(spans) - at), 0, -1):
+            phrase = " ".join(word for _, _, word in spans[at : at + count])
+            if phrase in phrases:
+                found.append((spans[at][0], spans[at + count - 1][1], phrases[phrase]))
+                at += count - 1
+                break
+        at += 1
+    return found
+
+
+def _key_of(text: str) -> str:
+    return f" {key(text)} "

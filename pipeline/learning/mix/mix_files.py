@@ -1,0 +1,184 @@
+"""The step that makes a training mix of the data folder and of corpora, with its held-out part."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+from pydantic import TypeAdapter
+
+from pipeline.core.errors import LearningError, ProtocolError
+from pipeline.core.files import write_whole
+from pipeline.dictionary.rules import key
+from pipeline.learning.data.corpora import Verse, read_bible, read_general
+from pipeline.learning.data.folder import CONFUSIONS, PAIRS, DataFolder
+from pipeline.learning.data.pairs import LearningPair, pair_line
+from pipeline.learning.data.terms import Confusion
+from pipeline.learning.manifest import write_manifest
+from pipeline.learning.mix.augment import Example
+from pipeline.learning.mix.mix import Ingredients, Mix, MixSettings, make_mix
+from pipeline.protocol.codec import parse_json
+
+TRAIN = "train.jsonl"
+HELD_OUT = "held_out.jsonl"
+_HELD_OUT_OF = 8
+"""One of so many pairs that a person vouches for is never trained on."""
+_CONFUSIONS = TypeAdapter(list[Confusion])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sources:
+    """Files that a mix is made of besides the data folder."""
+
+    bible: Path | None = None
+    versions: Sequence[tuple[str, str]] = ()
+    """Columns of the Bible, source and target, the most modern first."""
+    glossary: Path | None = None
+    general: Path | None = None
+    not_in: Sequence[Path] = ()
+    """Files of pairs to measure with: nothing of them gets in."""
+
+
+def mix(
+    data: DataFolder,
+    out: Path,
+    sources: Sources,
+    settings: MixSettings,
+    langs: tuple[str, str],
+    *,
+    dry_run: bool = False,
+) -> tuple[Mix, int]:
+    """Make train.jsonl, held_out.jsonl, manifest.json in `out`; return mix and count of the latter.
+
+    With `dry_run` nothing is written. Raises LearningError (mix-empty, corpus-unreadable).
+    """
+    pairs = data.pairs()
+    held_out = [pair for pair in pairs if is_held_out(pair)]
+    tests = [pair for file in sources.not_in for pair in read_general(file, *langs)]
+    made = make_mix(_ingredients(data, pairs, sources, langs, [*held_out, *tests]), settings)
+    if not made.examples:
+        raise LearningError(
+            "mix-empty",
+            f"There is nothing to learn from in {data.path}, and no corpus is given.",
+            "Run `stark-translate learn collect`, or give --bible, --general or --glossary.",
+        )
+    if not dry_run:
+        used = [sources.bible, sources.glossary, sources.general, *sources.not_in]
+        about = asdict(settings) | {"langs": langs, "versions": sources.versions}
+        inputs = [data.path / PAIRS, *(file for file in used if file is not None)]
+        _write(out, made, held_out, inputs, about)
+    return made, len(held_out)
+
+
+def is_held_out(pair: LearningPair) -> bool:
+    """Whether a pair is kept for measuring: always the same, of those that people vouch for."""
+    return holds_out(pair.source, pair.key[0])
+
+
+def holds_out(source: str, key: str) -> bool:
+    """Whether a text, as words alone, that `source` vouches for is kept for measuring."""
+    if source not in ("review", "operator"):
+        return False
+    # By the text and not by chance: in every later mix a pair stays on its side.
+    return hashlib.sha256(key.encode()).digest()[0] % _HELD_OUT_OF == 0
+
+
+def example_line(example: Example, langs: tuple[str, str]) -> bytes:
+    """Return an example as a line of train.jsonl: its texts under the names of their languages."""
+    fields = {
+        langs[0]: example.source,
+        langs[1]: example.target,
+        "part": example.part,
+        "weight": round(example.weight, 3),
+    }
+    return orjson.dumps(fields, option=orjson.OPT_APPEND_NEWLINE)
+
+
+def read_glossary(path: Path, langs: tuple[str, str]) -> dict[str, str]:
+    """Return the terms of a file (term, a tab, its translation). Raises LearningError."""
+    return {key(pair.text): pair.translation for pair in read_general(path, *langs)}
+
+
+def read_confusions(data: DataFolder) -> list[Confusion]:
+    """Return what was heard for what was said. Raises LearningError."""
+    path = data.path / CONFUSIONS
+    try:
+        return parse_json(_CONFUSIONS, path.read_bytes()) if path.exists() else []
+    except (OSError, ProtocolError) as error:
+        message = f"{path} cannot be read: {error}."
+        raise LearningError("confusions-unreadable", message, "Collect again.") from None
+
+
+def _ingredients(
+    data: DataFolder,
+    pairs: Iterable[LearningPair],
+    sources: Sources,
+    langs: tuple[str, str],
+    held_out: Sequence[LearningPair],
+) -> Ingredients:
+    bibles: list[list[Verse]] = []
+    if sources.bible is not None:
+        bibles = [read_bible(sources.bible, *columns) for columns in sources.versions]
+    general = read_general(sources.general, *langs) if sources.general else []
+    # The data folder has the pairs of every language that was ever set.
+    learnt = [pair for pair in pairs if (pair.source_lang, pair.target_lang) == langs]
+    return Ingredients(
+        bibles=bibles,
+        # Of general pairs the mix takes its own share, from their file.
+        sermon=[_example(pair, "sermon") for pair in learnt if pair.tier != "general"],
+        glossary=read_glossary(sources.glossary, langs) if sources.glossary else {},
+        general=[_example(pair, "general") for pair in general],
+        confusions=read_confusions(data),
+        held_out=[pair.text for pair in held_out],
+    )
+
+
+def _example(pair: LearningPair, part: str) -> Example:
+    return Example(
+        source=pair.text,
+        target=pair.translation,
+        part=part,
+        weight=pair.weight,
+        heard=pair.heard,
+        session=pair.session_id,
+        id=pair.id,
+    )
+
+
+def _write(
+    out: Path,
+    made: Mix,
+    held_out: Sequence[LearningPair],
+    inputs: Sequence[Path],
+    about: Mapping[str, Any],
+) -> None:
+    """Write the files; the manifest last, so that a mix without one is known to be half."""
+    langs = about["langs"]
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        (out / "manifest.json").unlink(missing_ok=True)
+        write_whole(out / TRAIN, b"".join(example_line(each, langs) for each in made.examples))
+        write_whole(out / HELD_OUT, b"".join(map(pair_line, held_out)))
+        write_manifest(
+            out / "manifest.json",
+            step="mix",
+            inputs=[file for file in inputs if file.exists()],
+            settings=about,
+            figures={
+                "pairs": len(made.examples),
+                "held_out": len(held_out),
+                "parts": made.parts,
+                "lacking": made.lacking,
+                "treated": made.treated,
+            },
+        )
+    except OSError as error:
+        raise LearningError(
+            "learning-unwritable",
+            f"{out} cannot be written: {error.strerror or error}.",
+            "Make room, or give another --out; nothing is lost.",
+        ) from None

@@ -1,0 +1,261 @@
+"""A better translator translates a training mix, sentence by sentence.
+
+Its translations are kept line by line (`taught.jsonl`: source, reference, teacher's), so that a
+teaching goes on where it was cut off, or where a server went away.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+from pydantic import TypeAdapter
+
+from pipeline.core.errors import EngineError, LearningError, SessionError
+from pipeline.core.files import GrowingFile, write_whole
+from pipeline.engines.protocols import Translator, never
+from pipeline.learning.manifest import sha256
+from pipeline.learning.mix.mix_files import TRAIN
+from pipeline.protocol.codec import parse_json
+from pipeline.session.reader import read_lines
+
+TAUGHT = "taught.jsonl"
+TEACHER = "teacher.json"
+GONE = {"server-gone", "server-busy", "server-refuses", "server-other-model"}
+"""Errors with which no other sentence would fare better."""
+_FAILURES = 3
+"""So many sentences in a row are the teacher's fault, fewer may be theirs."""
+_FIELDS = TypeAdapter(dict[str, str | float])
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """A line of a mix with the teacher's translation, which is empty where it failed."""
+
+    source: str
+    reference: str
+    teacher: str
+    part: str
+    weight: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TeachingOrder:
+    """What is taught by whom, from which language to which."""
+
+    mix: Path
+    out: Path
+    teacher: str
+    """As the settings name it."""
+    teacher_id: str
+    """The SHA-256 of its weights, or what stands for it where a server has them."""
+    langs: tuple[str, str]
+    parts: Collection[str] = ()
+    """Parts of the mix; all without any."""
+
+
+def teach(
+    order: TeachingOrder,
+    teachers: Sequence[Translator],
+    *,
+    on_start: Callable[[int, int], None] = lambda *_: None,
+    on_lesson: Callable[[], None] = lambda: None,
+) -> list[Lesson]:
+    """Have the teacher translate a mix, and go on where an earlier teaching was cut off.
+
+    Several `teachers` are the same one, asked so many sentences at a time. They must have been
+    loaded. `on_start` is told how many lessons are there already, and of how many. Raises
+    LearningError (mix-missing, mix-unreadable, teacher-other, taught-unreadable,
+    learning-unwritable, teacher-silent, teacher-gone).
+    """
+    lines = _mix_lines(order)
+    path = order.out / TAUGHT
+    try:
+        order.out.mkdir(parents=True, exist_ok=True)
+        # Before the file is made: without it this is a first teaching.
+        _require_same(order)
+        # No fsync: what a power cut takes of the end is taught once more.
+        file = GrowingFile(path, sync=False, keep=True)
+    except OSError as error:
+        raise unwritable(order.out, error) from None
+    lessons = _read(path, order.langs)
+    on_start(len(lessons), len(lines))
+    try:
+        # Closed here, whatever happens: left to Python, it would end its threads some time later.
+        with closing(_certain(order, lines[len(lessons) :], teachers)) as certain:
+            for lesson in certain:
+                file.append(_line(lesson, order.langs))
+                lessons.append(lesson)
+                on_lesson()
+    except OSError as error:
+        raise unwritable(order.out, error) from None
+    finally:
+        file.close()
+    if not any(lesson.teacher for lesson in lessons):
+        raise LearningError(
+            "teacher-silent",
+            f"{order.teacher} has translated none of {len(lessons)} sentences.",
+            "Try it with `stark-translate check`, or name another --teacher.",
+        )
+    return lessons
+
+
+def translated(translator: Translator, source: str) -> str:
+    """Return a translation, "" for one that did not end by itself. Raises EngineError."""
+    made = translator.translate(source)
+    return "" if made.stopped in ("loop", "length") else made.text.strip()
+
+
+def teacher_gone(teacher: str, error: EngineError, kept: str) -> LearningError:
+    """Return the error for a teacher that does not answer; `kept` says what is not lost."""
+    return LearningError(
+        "teacher-gone",
+        f"{teacher} does not translate any more: {error.message} {kept}.",
+        f"{error.fix} The same command goes on from there.".strip(),
+    )
+
+
+def unwritable(place: Path, error: OSError) -> LearningError:
+    """Return the error for a folder that takes no more."""
+    return LearningError(
+        "learning-unwritable",
+        f"{place} cannot be written: {error.strerror or error}.",
+        "Make room, or give another --out; what was taught until then is kept.",
+    )
+
+
+def _certain(
+    order: TeachingOrder, lines: Sequence[Mapping[str, Any]], teachers: Sequence[Translator]
+) -> Generator[Lesson, None, None]:
+    """Yield the lessons, failed ones only once a later one shows that the teacher is still there.
+
+    Raises LearningError (teacher-gone).
+    """
+    failed: list[Lesson] = []
+    with closing(_attempts(order, lines, teachers)) as attempts:
+        for lesson, error in attempts:
+            if error is None:
+                yield from failed
+                failed.clear()
+                yield lesson
+                continue
+            failed.append(lesson)
+            if error.code in GONE or len(failed) == _FAILURES:
+                raise teacher_gone(order.teacher, error, "What it has translated is kept")
+    yield from failed
+
+
+def _attempts(
+    order: TeachingOrder, lines: Sequence[Mapping[str, Any]], teachers: Sequence[Translator]
+) -> Generator[tuple[Lesson, EngineError | None], None, None]:
+    """Yield a lesson of each line, in their order, with the error where the teacher failed."""
+    stopped = threading.Event()
+
+    def attempt(line: Mapping[str, Any], teacher: Translator) -> tuple[Lesson, EngineError | None]:
+        teacher.is_cancelled = stopped.is_set
+        try:
+            return _lesson(line, translated(teacher, str(line[order.langs[0]])), order), None
+        except EngineError as error:
+            return _lesson(line, "", order), error
+        finally:
+            teacher.is_cancelled = never
+
+    with ThreadPoolExecutor(len(teachers)) as pool:
+        try:
+            for first in range(0, len(lines), len(teachers)):
+                yield from pool.map(attempt, lines[first : first + len(teachers)], teachers)
+        finally:
+            # Whoever stops the teaching does not wait for the sentences that are under way.
+            stopped.set()
+
+
+def _mix_lines(order: TeachingOrder) -> list[dict[str, Any]]:
+    path = order.mix / TRAIN
+    try:
+        lines = [orjson.loads(line) for line in path.read_bytes().splitlines()]
+        chosen = [each for each in lines if not order.parts or each["part"] in order.parts]
+        for each in chosen:
+            # A field that is missing is found here, and not in the middle of the teaching.
+            _ = [each[name] for name in (*order.langs, "weight")]
+    except FileNotFoundError:
+        raise LearningError(
+            "mix-missing", f"There is no {path}.", "Run `stark-translate learn mix` first."
+        ) from None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise LearningError(
+            "mix-unreadable", f"{path} cannot be used: {error!r}.", "Make the mix again."
+        ) from None
+    if not chosen:
+        parts = " or ".join(order.parts) or "pair"
+        raise LearningError(
+            "mix-empty", f"There is no {parts} in {path}.", "Collect sermons and mix again."
+        )
+    return chosen
+
+
+def _require_same(order: TeachingOrder) -> None:
+    """Write who teaches what, or check that it is as before. Raises LearningError, OSError."""
+    told = {
+        "teacher": order.teacher_id,
+        "mix": sha256(order.mix / TRAIN),
+        "parts": sorted(order.parts),
+        "langs": list(order.langs),
+    }
+    path = order.out / TEACHER
+    if not (order.out / TAUGHT).exists():
+        write_whole(path, orjson.dumps(told))
+        return
+    try:
+        before = orjson.loads(path.read_bytes())
+    except (FileNotFoundError, orjson.JSONDecodeError):
+        before = None
+    if before != told:
+        raise LearningError(
+            "teacher-other",
+            f"What is in {order.out} was taught by another teacher, or from another mix.",
+            "Give another --out, or delete that folder.",
+        )
+
+
+def _lesson(line: Mapping[str, Any], translated: str, order: TeachingOrder) -> Lesson:
+    source, target = order.langs
+    texts = str(line[source]), str(line[target]), translated
+    return Lesson(*texts, str(line["part"]), float(line["weight"]))
+
+
+def _line(lesson: Lesson, langs: tuple[str, str]) -> bytes:
+    source, target = langs
+    fields = {
+        source: lesson.source,
+        f"{target}_reference": lesson.reference,
+        f"{target}_teacher": lesson.teacher,
+        "part": lesson.part,
+        "weight": lesson.weight,
+    }
+    return orjson.dumps(fields, option=orjson.OPT_APPEND_NEWLINE)
+
+
+def _read(path: Path, langs: tuple[str, str]) -> list[Lesson]:
+    source, target = langs
+
+    def parse(line: bytes) -> Lesson:
+        fields = parse_json(_FIELDS, line)
+        return Lesson(
+            str(fields[source]),
+            str(fields[f"{target}_reference"]),
+            str(fields[f"{target}_teacher"]),
+            str(fields["part"]),
+            float(fields["weight"]),
+        )
+
+    try:
+        return read_lines(path, parse)
+    except (SessionError, KeyError, TypeError, ValueError) as error:
+        message = f"{path} cannot be read: {error}."
+        raise LearningError("taught-unreadable", message, "Delete it and teach again.") from None

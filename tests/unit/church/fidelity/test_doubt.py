@@ -1,0 +1,120 @@
+"""The judge of finals: its evidence, fitting it, and the one that ships."""
+
+from __future__ import annotations
+
+import math
+import random
+from dataclasses import replace
+
+import pytest
+
+from pipeline.church.fidelity.doubt import (
+    FEATURES,
+    DoubtModel,
+    Evidence,
+    auc,
+    dumped,
+    evidence_of,
+    fit,
+    judged,
+    parsed,
+    shipped,
+)
+from pipeline.core.types import Check, Opinion, Recognition, Translation, Word
+from scripts.support.captions import caption
+
+
+def made(count: int = 400) -> tuple[list[Evidence], list[bool]]:
+    """Return evidence of which wrong ones have the lower score, one in three without a score."""
+    rng = random.Random(4)
+    wrong = [rng.random() < 0.3 for _ in range(count)]
+    evidence = [
+        Evidence(
+            quick_mean=None if rng.random() < 0.3 else rng.gauss(-4 if bad else -1, 1),
+            length=abs(rng.gauss(0.6 if bad else 0.1, 0.2)),
+        )
+        for bad in wrong
+    ]
+    return evidence, wrong
+
+
+def test_a_fitted_judge_tells_wrong_from_right() -> None:
+    evidence, wrong = made()
+    model = fit(evidence, wrong)
+    scores = [model.probability(each) for each in evidence]
+    assert auc(scores, wrong) > 0.95
+    weight = dict(zip(FEATURES, model.weights, strict=True))
+    assert weight["quick_mean"] < 0 < weight["length"]
+    assert weight["heard"] == 0  # never known
+    assert sum(scores) / len(scores) == pytest.approx(sum(wrong) / len(wrong), abs=0.02)
+
+
+def test_what_is_not_known_speaks_neither_way() -> None:
+    model = replace(fit(*made()), bias=0.0)
+    assert model.probability(Evidence()) == 0.5
+    assert model.probability(Evidence(heard=-9.0)) == 0.5
+
+
+def test_all_that_is_known_of_a_final_is_evidence() -> None:
+    final = caption(1, "Twelve men.", "Hombres y mujeres.", final=True)
+    heard = Recognition("Twelve men.", words=(Word("Twelve", 0.5), Word("men.", 0.9)))
+    checks = (Check("number", "doubtful", "Twelve"), Check("term", "doubtful", "x"))
+    final = replace(
+        final,
+        transcript=replace(final.transcript, recognition=heard),
+        translation=Translation("", "gemma", avg_logprob=-0.5),
+        opinion=Opinion(-2.0, -7.0, 0.25),
+        checks=checks,
+    )
+    evidence = evidence_of(final)
+    assert (evidence.quick_mean, evidence.quick_least, evidence.agreement) == (-2.0, -7.0, 0.25)
+    assert (evidence.final_mean, evidence.rules, evidence.terms) == (-0.5, 1.0, 1.0)
+    assert evidence.heard == pytest.approx(math.log(0.5))
+    assert evidence.length == pytest.approx(math.log(18 / 11))
+
+
+def test_a_judge_is_read_back_and_another_versions_is_refused() -> None:
+    model = fit(*made(60))
+    assert parsed(dumped(model)) == model
+    for broken in ("", "{}", "[]", dumped(model).replace('"heard"', '"smelt"')):
+        with pytest.raises(ValueError):  # noqa: PT011 - whatever json says
+            parsed(broken)
+
+
+def test_the_area_under_the_curve_counts_ties_as_half() -> None:
+    assert auc([0.1, 0.9], [False, True]) == 1.0
+    assert auc([0.9, 0.1], [False, True]) == 0.0
+    assert auc([0.5, 0.5, 0.5], [False, True, True]) == 0.5
+    assert auc([0.5], [True]) == 0.5
+
+
+def test_the_judge_that_ships_doubts_what_is_plainly_wrong() -> None:
+    judge = shipped()
+    assert isinstance(judge, DoubtModel)
+    good = Evidence(quick_mean=-0.5, quick_least=-2.0, agreement=0.8, length=0.05)
+    bad = Evidence(quick_mean=-6.0, quick_least=-14.0, agreement=0.1, length=0.7, rules=1.0)
+    assert judge.probability(good) < 0.3 < judge.threshold < 0.9 < judge.probability(bad)
+
+
+def test_a_final_of_the_quick_translator_alone_is_judged_by_rules_and_length() -> None:
+    alone = Translation("Un final.", "marian", avg_logprob=-0.1)
+    said = "Twelve men came to the house of the Lord."
+    made = caption(1, said, "Doce hombres vinieron a la casa del Señor.", final=True)
+    final = replace(made, translation=alone)
+    assert evidence_of(final).final_mean is None  # it would praise itself
+    right = judged(final, shipped())
+    assert right.doubt is not None
+    assert not right.is_doubtful
+    lost = Check("number", "doubtful", "Twelve")
+    assert judged(replace(final, checks=(lost,)), shipped()).is_doubtful
+    assert judged(replace(final, text="Doce hombres."), shipped()).is_doubtful
+    short = replace(caption(1, "Please stand.", "Por favor, pónganse de pie.", final=True),
+                    translation=alone)  # fmt: skip
+    assert not judged(short, shipped()).is_doubtful
+
+
+def test_what_nobody_has_an_opinion_of_is_not_judged() -> None:
+    made = caption(1, "Twelve men came.", "Doce hombres.", final=True)
+    alone = replace(made, translation=Translation("", "marian"))
+    for final in (made, replace(alone, engine="gemma"), replace(alone, engine="source")):
+        assert judged(final, shipped()).doubt is None

@@ -1,0 +1,284 @@
+"""Final captions compared with what was said."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from difflib import SequenceMatcher
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipeline.church.fidelity.finals import checked
+from pipeline.config.schema import Church
+from pipeline.core.terms import TermRepair
+from pipeline.core.types import Caption, Translation
+from pipeline.dictionary.glossary import compile_glossary, parse_terms
+from scripts.support.captions import caption
+
+ON = Church()
+OFF = Church(references=False, numbers=False, negation=False, glossary=False)
+
+
+def final(said: str, text: str) -> Caption:
+    return caption(1, said, text, final=True)
+
+
+@pytest.mark.parametrize(
+    ("said", "translated", "shown", "outcome"),
+    [
+        (
+            "Romans eight twenty-eight says it.",
+            "Romanos ocho veintiocho lo dice.",
+            "Romanos 8:28 lo dice.",
+            "written",
+        ),
+        (
+            "Turn to First Corinthians thirteen four through eight.",
+            "Vayan a Primera de Corintios trece en ocho.",
+            "Vayan a 1 Corintios 13:4-8 en ocho.",
+            "repaired",
+        ),
+        ("Open John 316.", "Abran John 316.", "Abran Juan 3:16.", "written"),
+        (
+            "Psalm 119:105 says it.",
+            "El Psalm 119:105 lo dice.",
+            "El Salmo 119:105 lo dice.",
+            "written",
+        ),
+        (
+            "It is in Isaiah fifty-three five.",
+            "Está en Isaías, cincuenta y tres tres, hoy.",
+            "Está en Isaías 53:5, hoy.",
+            "repaired",
+        ),
+        ("Philemon verse six.", "Filipenses 6.", "Filipenses 6.", "doubtful"),
+        ("Look at Hebrews 4:12.", "Miren a Santiago 4:12.", "Miren a Hebreos 4:12.", "repaired"),
+        (
+            "Today the eighth chapter of Romans.",
+            "Hoy el capítulo ocho de Romanos.",
+            "Hoy el capítulo ocho de Romanos.",
+            "right",
+        ),
+        ("Look at Hebrews 4:12.", "Miren esto.", "Miren esto.", "doubtful"),
+        ("Ruth 1:16 says it.", "Rut 1:166 lo dice.", "Rut 1:16 lo dice.", "repaired"),
+        ("Acts 1:8 says it.", "Los 1:8 lo dice.", "Los Hechos 1:8 lo dice.", "repaired"),
+        ("Acts 1:8 says it.", "El tiempo 1:8.", "El tiempo 1:8.", "doubtful"),
+        ("In Daniel five, a hand.", "En Daniel 5 una mano.", "En Daniel 5 una mano.", "right"),
+        ("Judges chapter six.", "Jueces, capítulo.", "Jueces 6, capítulo.", "repaired"),
+        ("Zephaniah 3:17.", "Zephanías 3:17.", "Sofonías 3:17.", "repaired"),
+    ],
+)
+def test_references_are_shown_as_they_are_printed(
+    said: str, translated: str, shown: str, outcome: str
+) -> None:
+    result = checked(final(said, translated), ON)
+    assert result.text == shown
+    assert [check.outcome for check in result.checks if check.kind == "reference"] == [outcome]
+    assert result.stable == len(shown)
+
+
+def test_two_references_of_one_book_are_not_mixed_up() -> None:
+    said = "Compare Romans 8:1 with Romans 5:1."
+    result = checked(final(said, "Compare Romanos 8:1 con Romanos 5:3."), ON)
+    assert result.text == "Compare Romanos 8:1 con Romanos 5:3."
+    assert [check.outcome for check in result.checks] == ["right", "doubtful"]
+
+
+def test_a_wrong_number_is_put_right_where_only_one_can_be_meant() -> None:
+    result = checked(final("Twelve men came.", "Vinieron trece hombres."), ON)
+    assert result.text == "Vinieron doce hombres."
+    (check,) = result.checks
+    assert (check.kind, check.outcome) == ("number", "repaired")
+    assert (check.said, check.found, check.written) == ("Twelve", "trece", "doce")
+
+
+def test_more_than_one_wrong_number_is_left_and_marked() -> None:
+    text = "Vinieron trece hombres y cinco mujeres."
+    result = checked(final("Twelve men and six women came.", text), ON)
+    assert result.text == text
+    assert {check.outcome for check in result.checks} == {"doubtful"}
+    assert len(result.checks) == 4
+
+
+def test_who_says_miles_may_be_translated_with_kilometres() -> None:
+    text = "Son 160 kilómetros."
+    result = checked(final("It is a hundred miles.", text), ON)
+    assert result.text == text
+    assert {check.outcome for check in result.checks} == {"doubtful"}
+
+
+def test_a_lost_negation_is_marked() -> None:
+    result = checked(final("He did not die.", "Él murió."), ON)
+    (check,) = result.checks
+    assert (check.kind, check.outcome, check.said) == ("negation", "doubtful", "not")
+    assert result.text == "Él murió."
+
+
+def test_what_is_right_or_in_the_spoken_language_stays_the_same_object() -> None:
+    right = final("He is good.", "Él es bueno.")
+    assert checked(right, ON) is right
+    source = replace(final("Romans 8 28 x", "Romans 8 28 x"), lang="en")
+    assert checked(source, ON) is source
+
+
+@settings(deadline=None)
+@given(st.text(max_size=80), st.text(max_size=80))
+def test_switched_off_nothing_changes(said: str, text: str) -> None:
+    whole = final(said, text)
+    assert checked(whole, OFF) is whole
+
+
+VOCABULARY = [
+    "la",
+    "casa,",
+    "Romanos",
+    "8:28",
+    "ocho",
+    "veintiocho",
+    "Juan",
+    "tres",
+    "no",
+    "12",
+    "de",
+]
+WORDS = st.lists(st.sampled_from(VOCABULARY))
+
+
+@settings(deadline=None)
+@given(WORDS, WORDS)
+def test_no_word_outside_of_a_repaired_slot_is_lost(said: list[str], words: list[str]) -> None:
+    result = checked(final("Romans 8:28 and John 3 and 12 " + " ".join(said), " ".join(words)), ON)
+    changed = [check for check in result.checks if check.outcome in ("written", "repaired")]
+    kept = SequenceMatcher(None, words, result.text.split(), autojunk=False).get_matching_blocks()
+    lost = len(words) - sum(block.size for block in kept)
+    assert lost <= sum(len(check.found.split()) for check in changed)
+
+
+COVENANT = """
+[[term]]
+say = "covenant"
+write = "pacto"
+also = "alianza"
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "repairs", "expected"),
+    [
+        ("El pacto es nuevo.", (), ("right", "pacto", "pacto")),
+        ("La Alianza es nueva.", (), ("right", "Alianza", "Alianza")),
+        (
+            "El pacto es nuevo.",
+            (TermRepair("covenant", "acuerdo", "pacto"),),
+            ("repaired", "acuerdo", "pacto"),
+        ),
+        ("El acuerdo es nuevo.", (), ("doubtful", "", "pacto")),
+    ],
+)
+def test_what_became_of_a_church_word_is_told(
+    text: str, repairs: tuple[TermRepair, ...], expected: tuple[str, str, str]
+) -> None:
+    glossary = compile_glossary(parse_terms(COVENANT, "own"), "es")
+    made = final("The covenant is new.", text)
+    made = replace(made, translation=Translation(text, "marian", repairs=repairs))
+    result = checked(made, ON, glossary)
+    assert result.text == text
+    (check,) = result.checks
+    assert (check.kind, check.term, check.said) == ("term", "covenant", "covenant")
+    assert (check.outcome, check.found, check.written) == expected
+    assert checked(made, OFF, glossary) == made
+
+
+@pytest.mark.parametrize(
+    ("langs", "said", "translated", "shown", "outcome"),
+    [
+        (
+            ("en", "fr"),
+            "Romans eight twenty-eight says it.",
+            "Romains huit vingt-huit le dit.",
+            "Romains 8:28 le dit.",
+            "written",
+        ),
+        (
+            ("en", "fr"),
+            "From Isaiah 53:5.",
+            "D'Isaiah 53, 5.",
+            "D'Ésaïe 53:5.",
+            "written",
+        ),
+        (
+            ("en", "fr"),
+            "Look at Revelation 3:20.",
+            "Regardez l'Apocalypse 3.",
+            "Regardez l'Apocalypse 3:20.",
+            "repaired",
+        ),
+        (
+            ("fr", "en"),
+            "Le psaume quatre-vingt-dix verset douze le dit.",
+            "Psalm 90 verse 2 says it.",
+            "Psalm 90:12 says it.",
+            "repaired",
+        ),
+        (
+            ("fr", "es"),
+            "Romains 8:28 le dit.",
+            "Romanos 8.28 lo dice.",
+            "Romanos 8:28 lo dice.",
+            "written",
+        ),
+        (("en", "fr"), "Philemon verse six.", "C'est là.", "C'est là.", "doubtful"),
+    ],
+)
+def test_a_reference_in_french(
+    langs: tuple[str, str], said: str, translated: str, shown: str, outcome: str
+) -> None:
+    made = final(said, translated)
+    transcript = replace(made.transcript, lang=langs[0])
+    new = checked(replace(made, transcript=transcript, lang=langs[1]), ON)
+    assert (new.text, [check.outcome for check in new.checks]) == (shown, [outcome])
+
+
+def french(said: str, text: str) -> Caption:
+    return replace(final(said, text), lang="fr")
+
+
+@pytest.mark.parametrize(
+    ("said", "text", "shown"),
+    [
+        ("Twelve men came.", "Treize hommes sont venus.", "Douze hommes sont venus."),
+        ("The roof costs $40,000.", "Le toit coûte 4 000 dollars.", None),
+        ("In nineteen eighty-four.", "En 1948.", "En 1984."),
+        ("He is ninety-five.", "Il a quatre-vingt-cinq ans.", "Il a 95 ans."),
+        ("We need 40,000 chairs.", "Il faut 14 000 chaises.", "Il faut 40\u00a0000 chaises."),
+    ],
+)
+def test_a_wrong_number_is_put_right_in_french(said: str, text: str, shown: str | None) -> None:
+    result = checked(french(said, text), ON)
+    assert result.text == (shown or text)
+    assert {check.outcome for check in result.checks} == {"repaired" if shown else "doubtful"}
+
+
+def test_a_negation_that_french_lost_is_marked() -> None:
+    result = checked(french("He did not eat bread.", "Il n'a mangé que du pain."), ON)
+    assert [(c.kind, c.outcome, c.said) for c in result.checks] == [("negation", "doubtful", "not")]
+
+
+FRENCH_WORDS = ["la", "maison,", "Romains", "8:28", "huit", "quatre-vingt-dix", "cents", "mille"]
+FRENCH_WORDS += ["15 h 30", "40 000", "pas", "12", "de", "à", "heures", "et", "demie", "XXe siècle"]
+FRENCH = st.lists(st.sampled_from(FRENCH_WORDS))
+
+
+@settings(deadline=None)
+@given(FRENCH, FRENCH)
+def test_no_word_outside_of_a_repaired_slot_is_lost_in_french(
+    said: list[str], words: list[str]
+) -> None:
+    made = french("Romans 8:28 and John 3 and 12 " + " ".join(said), " ".join(words))
+    result = checked(made, ON)
+    changed = [check for check in result.checks if check.outcome in ("written", "repaired")]
+    before = " ".join(words).split()
+    kept = SequenceMatcher(None, before, result.text.split(), autojunk=False).get_matching_blocks()
+    lost = len(before) - sum(block.size for block in kept)
+    assert lost <= sum(len(check.found.split()) for check in changed)

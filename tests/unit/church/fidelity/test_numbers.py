@@ -1,0 +1,230 @@
+"""Numbers of a text, compared with those of its translation."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipeline.church.fidelity import numbers
+
+
+def differences(
+    said: str, written: str, langs: tuple[str, str] = ("en", "es")
+) -> tuple[list[int], list[int]]:
+    """Return the values that stand in what was said only, and in its translation only."""
+    difference = numbers.compare(
+        numbers.find(said, langs[0]), numbers.find(written, langs[1]), (said, written), langs
+    )
+    return [q.value for q in difference.said], [q.value for q in difference.written]
+
+
+@pytest.mark.parametrize(
+    ("said", "written"),
+    [
+        ("Twelve men and 120 women.", "Doce hombres y ciento veinte mujeres."),
+        ("It was founded in nineteen eighty-four.", "Se fundó en 1984."),
+        ("In twenty twenty-six and twenty oh five.", "En 2026 y en dos mil cinco."),
+        ("We meet at half past seven.", "Nos reunimos a las siete y media."),
+        ("We meet at a quarter to eight.", "Nos reunimos a las ocho menos cuarto."),
+        ("We meet at seven thirty.", "Nos reunimos a las 7:30."),
+        ("We meet at 7:30 p.m.", "Nos reunimos a las 19:30."),
+        ("At three o'clock.", "A las tres."),
+        ("The roof costs $40,000.", "El techo cuesta cuarenta mil dólares."),
+        ("Both of you, twice a day.", "Ustedes dos, dos veces al día."),
+        ("A dozen eggs.", "Doce huevos."),
+        ("On the third day.", "Al tercer día."),
+        ("The twenty-third of March.", "El 23 de marzo."),
+        ("It is 3.5 percent.", "Es el 3,5 por ciento."),
+        ("One of us has a book.", "Uno de nosotros tiene un libro."),
+        ("Wait a second in this room.", "Espera un segundo en este cuarto."),
+        ("A thousand times, thank you.", "Mil gracias."),
+        ("First of all, thank you.", "En primer lugar, gracias."),
+        ("The 21st century.", "El siglo XXI."),
+        ("In the fourth century.", "En el siglo IV d. C."),
+        ("In the 19th and twentieth centuries.", "En los siglos XIX y XX."),
+    ],
+)
+def test_the_same_number_in_two_languages_is_one(said: str, written: str) -> None:
+    assert differences(said, written) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("said", "written", "missing", "added"),
+    [
+        ("Twelve men came.", "Vinieron trece hombres.", [12], [13]),
+        ("In nineteen eighty-four.", "En 1948.", [1984], [1948]),
+        ("At half past seven.", "A las siete.", [450], [7]),
+        ("Five loaves and two fish.", "Cinco panes y peces.", [2], []),
+        ("Loaves and fish.", "Tres panes y peces.", [], [3]),
+        ("Forty days.", "Catorce días.", [40], [14]),
+        ("In the twentieth century.", "En el siglo XIX.", [20], [19]),
+    ],
+)
+def test_what_differs_is_found(
+    said: str, written: str, missing: list[int], added: list[int]
+) -> None:
+    assert differences(said, written) == (missing, added)
+
+
+def test_a_number_is_written_as_the_one_in_whose_place_it_stands() -> None:
+    (twelve, big), (word, digits) = (
+        numbers.find("twelve, ninety-five", "en"),
+        numbers.find("trece, 14", "es"),
+    )
+    assert numbers.written_like(twelve, word, "es") == "doce"
+    assert numbers.written_like(twelve, digits, "es") == "12"
+    assert numbers.written_like(big, word, "es") == "95"
+    third = numbers.find("the third", "en")[0]
+    assert numbers.written_like(third, word, "es") == ""
+
+
+def test_stretches_are_left_out() -> None:
+    text = "Romans 8:28 has twelve words"
+    assert [q.value for q in numbers.find(text, "en", [(0, 11)])] == [12]
+
+
+def test_an_unknown_language_has_no_numbers() -> None:
+    assert numbers.find("drei", "de") == ()
+
+
+FRENCH = ("en", "fr")
+
+
+@pytest.mark.parametrize(
+    ("said", "written"),
+    [
+        ("There are seventy-two people here.", "Il y a soixante-douze personnes ici."),
+        ("He left the ninety-nine sheep.", "Il a laissé les quatre-vingt-dix-neuf brebis."),
+        ("She is ninety-one.", "Elle a quatre-vingt-onze ans."),
+        ("She is ninety-one.", "Elle a nonante et un ans."),
+        ("Five hundred brothers saw him.", "Cinq cents frères l'ont vu."),
+        ("Two thousand three hundred meals.", "Deux mille trois cents repas."),
+        ("The roof costs $40,000.", "Le toit coûte 40 000 $."),
+        ("The roof costs $40,000.", "Le toit coûte 40\u202f000 dollars."),
+        ("It was 1,234.5 in all.", "C'était 1 234,5 en tout."),
+        ("It is 3.5 percent.", "C'est 3,5 pour cent."),
+        ("It is 3.5 percent.", "C'est 3,5 %."),
+        ("Twelve euros and fifty cents: 12.50.", "Douze euros et cinquante cents\u00a0: 12,50."),
+        ("In nineteen eighty-four.", "En mille neuf cent quatre-vingt-quatre."),
+        ("In nineteen eighty-four.", "En dix-neuf cent quatre-vingt-quatre."),
+        ("In twenty oh five.", "En 2005."),
+        ("In the 1980s we met here.", "Dans les années 80, nous nous réunissions ici."),
+        ("In the eighties we met here.", "Dans les années 1980, nous nous réunissions ici."),
+        ("In the twentieth century.", "Au XXe siècle."),
+        ("In the nineteenth century.", "Au XIXe siècle."),
+        ("In the twenty-first century.", "Au 21e siècle."),
+        ("In the first century.", "Au premier siècle."),
+        ("In the 19th and 20th centuries.", "Aux XIXe et XXe siècles."),
+        ("We meet at half past three.", "Nous nous réunissons à trois heures et demie."),
+        ("We meet at a quarter past three.", "Rendez-vous à trois heures et quart."),
+        ("We meet at a quarter to four.", "Rendez-vous à quatre heures moins le quart."),
+        ("We meet at 3:30 p.m.", "Nous nous réunissons à 15 h 30."),
+        ("We meet at three thirty.", "Nous nous réunissons à 15h30."),
+        ("We meet at seven thirty.", "Nous nous réunissons à dix-neuf heures trente."),
+        ("We meet at 3 p.m.", "Nous nous réunissons à 15 heures."),
+        ("We meet at three p.m.", "Nous nous réunissons à quinze heures."),
+        ("It took fifteen hours.", "Cela a pris quinze heures."),
+        ("It is 3.5.", "C'est 3,5."),
+        ("We meet at 7 p.m.", "Nous nous réunissons à 19 h."),
+        ("At three o'clock.", "À trois heures."),
+        ("We eat at noon.", "Nous mangeons à midi."),
+        ("At twelve thirty.", "À midi et demi."),
+        ("He waited three hours.", "Il a attendu trois heures."),
+        ("He waited three and a half hours.", "Il a attendu pendant trois heures et demie."),
+        ("He waited three hours and ten minutes.", "Il a attendu trois heures dix minutes."),
+        ("We meet in two weeks.", "Nous nous revoyons dans quinze jours."),
+        ("We meet in fifteen days.", "Nous nous revoyons dans quinze jours."),
+        ("We meet in a week.", "Nous nous revoyons dans huit jours."),
+        ("He fasted for forty days.", "Il a jeûné une quarantaine de jours."),
+        ("Half a dozen eggs.", "Six œufs."),
+        ("A dozen eggs.", "Une douzaine d'œufs."),
+        ("Both of them came twice.", "Tous les deux sont venus deux fois."),
+        ("On the third day.", "Le troisième jour."),
+        ("The second commandment.", "Le deuxième commandement."),
+        ("First of all, thank you.", "Tout d'abord, merci."),
+        ("The first man.", "Le premier homme."),
+        ("The twenty-third of March.", "Le 23 mars."),
+        ("The 2nd and the 1st.", "Le 2e et le 1er."),
+        ("God gives a new heart.", "Dieu donne un cœur neuf."),
+        ("Wait a second.", "Attendez une seconde."),
+        ("A thousand times, thank you.", "Mille fois merci."),
+        ("I have told you a hundred times.", "Je te l'ai dit cent fois."),
+        ("Three quarters of the earth.", "Les trois quarts de la terre."),
+        ("The four corners of the earth.", "Les quatre coins de la terre."),
+        ("A hundred percent.", "Cent pour cent."),
+        ("Neither of us spoke.", "Aucun de nous deux n'a parlé."),
+        ("Two billion people.", "Deux milliards de personnes."),
+    ],
+)
+def test_the_same_number_in_french_is_one(said: str, written: str) -> None:
+    assert differences(said, written, FRENCH) == ([], [])
+    assert differences(written, said, FRENCH[::-1]) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("said", "written", "missing", "added"),
+    [
+        ("Seventy-two people came.", "Soixante-deux personnes sont venues.", [72], [62]),
+        ("He is ninety-five.", "Il a quatre-vingt-cinq ans.", [95], [85]),
+        ("Five hundred brothers.", "Cinq mille frères.", [500], [5000]),
+        ("It costs $40,000.", "Cela coûte 4 000 $.", [40000], [4000]),
+        ("In nineteen eighty-four.", "En mille neuf cent quarante-huit.", [1984], [1948]),
+        ("At half past three.", "À quatre heures et demie.", [210], [270]),
+        ("At 3:30 p.m.", "À 16 h 30.", [210], [270]),
+        ("Five loaves and two fish.", "Cinq pains et des poissons.", [2], []),
+        ("Loaves and fish.", "Trois pains et des poissons.", [], [3]),
+        ("Forty days.", "Quatorze jours.", [40], [14]),
+        ("On the sixth day.", "Le septième jour.", [6], [7]),
+        ("In the twentieth century.", "Au XVIIIe siècle.", [20], [18]),
+        ("It is 3.5 percent.", "C'est 3,6 %.", [3], [3]),
+    ],
+)
+def test_what_differs_in_french_is_found(
+    said: str, written: str, missing: list[int], added: list[int]
+) -> None:
+    assert differences(said, written, FRENCH) == (missing, added)
+
+
+def test_numbers_go_between_french_and_spanish_too() -> None:
+    langs = ("fr", "es")
+    assert differences("À quinze heures trente.", "A las tres y media.", langs) == ([], [])
+    assert differences("Soixante-dix hommes.", "Sesenta hombres.", langs) == ([70], [60])
+
+
+def test_a_french_number_is_written_as_the_one_in_whose_place_it_stands() -> None:
+    twelve, big = numbers.find("twelve, ninety-five", "en")
+    word, digits, _ = numbers.find("treize, 14, trois cents", "fr")
+    assert numbers.written_like(twelve, word, "fr") == "douze"
+    assert numbers.written_like(twelve, digits, "fr") == "12"
+    assert numbers.written_like(big, word, "fr") == "95"
+    (many,) = numbers.find("forty thousand", "en")
+    assert numbers.written_like(many, digits, "fr") == "40\u00a0000"
+    assert numbers.find("40\u00a0000", "fr")[0].value == 40_000
+
+
+@settings(deadline=None)
+@given(st.integers(1000, 999_999_999), st.sampled_from(" \u00a0\u202f.,"))
+def test_every_number_in_digits_is_read_with_the_sign_that_parts_thousands(
+    value: int, sign: str
+) -> None:
+    (found,) = numbers.find(f"Il y en a {value:,} ici.".replace(",", sign), "fr")
+    assert (found.value, found.in_digits) == (value, True)
+
+
+@settings(deadline=None)
+@given(st.integers(0, 23), st.integers(0, 59))
+def test_every_time_in_digits_is_one_in_all_its_forms(hour: int, minute: int) -> None:
+    forms = (f"{hour} h {minute:02}", f"{hour}h{minute:02}", f"{hour}:{minute:02}")
+    times = [numbers.find(f"Venez à {form} ce soir.", "fr") for form in forms]
+    assert {(len(found), found[0].kind, found[0].value) for found in times} == {
+        (1, "time", (hour * 60 + minute) % 720)
+    }
+
+
+@settings(deadline=None)
+@given(st.text(max_size=60))
+def test_any_text_can_be_looked_through(text: str) -> None:
+    for lang in numbers.LANGS:
+        for quantity in numbers.find(text, lang):
+            assert 0 <= quantity.start < quantity.end <= len(text)

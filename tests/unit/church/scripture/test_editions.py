@@ -1,0 +1,194 @@
+"""Bibles in files."""
+
+from __future__ import annotations
+
+import lzma
+from pathlib import Path
+
+import pytest
+
+from pipeline.church.scripture import editions
+from pipeline.church.scripture.editions import Edition, VerseId
+from pipeline.church.scripture.mention import Reference
+from pipeline.church.scripture.versification import VERSES
+from pipeline.core.errors import VersesError
+from pipeline.core.resources import bundled
+
+CANON = {
+    (book, chapter, verse)
+    for book, counts in enumerate(VERSES, 1)
+    for chapter, last in enumerate(counts, 1)
+    for verse in range(1, last + 1)
+}
+# Mark 11:26 and 15:28, Luke 17:36 and 23:17, Acts 15:34 and 24:7: the older manuscripts lack them.
+NOT_IN_NHEB = {(41, 11, 26), (41, 15, 28), (42, 17, 36), (42, 23, 17), (44, 15, 34), (44, 24, 7)}
+# Where the printed Reina-Valera counts otherwise, or has two verses in one.
+BEGINNINGS: tuple[tuple[VerseId, str, str], ...] = (
+    ((4, 12, 16), "And afterward the people removed from", "Y después movió el pueblo de"),
+    ((4, 13, 1), "And the Lord spake unto Moses,", "Y Jehová habló á Moisés,"),
+    ((4, 13, 30), "And Caleb stilled the people before", "Entonces Caleb hizo callar el pueblo"),
+    ((4, 13, 33), "And there we saw the giants, the sons", "También vimos allí gigantes, hijos de"),
+    ((4, 29, 40), "And Moses told the children of Israel", "Y Moisés dijo á los hijos de Israel,"),
+    ((4, 30, 2), "If a man vow a vow unto the Lord, or", "Cuando alguno hiciere voto á Jehová,"),
+    ((4, 30, 16), "These are the statutes, which the", "Estas son las ordenanzas que Jehová"),
+    ((7, 14, 19), "And the Spirit of the Lord came upon", "Y el espíritu de Jehová cayó sobre"),
+    ((7, 14, 20), "But Samson’s wife was given to his", "Y la mujer de Samsón fué dada á su"),
+    ((9, 10, 26), "And Saul also went home to Gibeah;", "Y Saúl también se fué á su casa en"),
+    ((9, 19, 2), "But Jonathan Saul’s son delighted", "mas Jonathán hijo de Saúl amaba á"),
+    ((9, 23, 29), "And David went up from thence, and", "Entonces David subió de allí, y"),
+    ((9, 24, 1), "And it came to pass, when Saul was", "Y como Saúl volvió de los Filisteos,"),
+    ((9, 24, 22), "And David sware unto Saul. And Saul", "Entonces David juró á Saúl. Y fuése"),
+    ((9, 28, 12), "And when the woman saw Samuel, she", "Y viendo la mujer á Samuel, clamó en"),
+    ((10, 2, 32), "And they took up Asahel, and buried", "Tomaron luego á Asael, y sepultáronlo"),
+    ((10, 20, 26), "And Ira also the Jairite was a chief", "é Ira Jaireo fué un jefe principal"),
+    ((11, 16, 30), "And Ahab the son of Omri did evil in", "Y Achâb hijo de Omri hizo lo malo á"),
+    ((11, 18, 33), "And he put the wood in order, and cut", "Compuso luego la leña, y cortó el"),
+    ((11, 22, 44), "And Jehoshaphat made peace with the", "Y Josaphat hizo paz con el rey de"),
+    ((11, 22, 53), "For he served Baal, and worshipped", "Porque sirvió á Baal, y lo adoró, y"),
+    ((13, 1, 31), "Jetur, Naphish, and Kedemah. These", "Jetur, Naphis, y Cedma. Estos son los"),
+    ((13, 21, 5), "And Joab gave the sum of the number", "y dió la cuenta del número del pueblo"),
+    ((13, 21, 16), "And David lifted up his eyes, and saw", "Y alzando David sus ojos, vió al"),
+    ((13, 21, 30), "But David could not go before it to", "Mas David no pudo ir allá á consultar"),
+    ((14, 33, 11), "Wherefore the Lord brought upon them", "por lo cual Jehová trajo contra ellos"),
+    ((14, 33, 12), "And when he was in affliction, he", "Mas luego que fué puesto en"),
+    ((14, 33, 25), "But the people of the land slew all", "Mas el pueblo de la tierra hirió á"),
+    ((18, 35, 16), "Therefore doth Job open his mouth in", "por eso Job abrió su boca vanamente,"),
+    (
+        (18, 38, 39),
+        "Wilt thou hunt the prey for the lion?",
+        "¿Cazarás tú la presa para el león? ¿y",
+    ),
+    (
+        (18, 38, 41),
+        "Who provideth for the raven his food?",
+        "¿Quién preparó al cuervo su alimento,",
+    ),
+    ((18, 39, 1), "Knowest thou the time when the wild", "¿Sabes tú el tiempo en que paren las"),
+    ((18, 39, 27), "Doth the eagle mount up at thy", "¿Se remonta el águila por tu"),
+    ((18, 39, 30), "Her young ones also suck up blood:", "Sus pollos chupan la sangre: y donde"),
+    ((18, 40, 1), "Moreover the Lord answered Job, and", "A más de eso respondió Jehová á Job,"),
+    ((18, 40, 4), "Behold, I am vile; what shall I", "He aquí que yo soy vil, ¿qué te"),
+    ((18, 40, 6), "Then answered the Lord unto Job out", "Entonces respondió Jehová á Job desde"),
+    ((18, 40, 15), "Behold now behemoth, which I made", "He aquí ahora behemoth, al cual yo"),
+    ((18, 40, 24), "He taketh it with his eyes: his nose", "¿Tomarálo alguno por sus ojos en"),
+    ((18, 41, 1), "Canst thou draw out leviathan with an", "¿SACARÁS tú al leviathán con el"),
+    ((19, 54, 1), "Save me, O God, by thy name, and", "OH Dios, sálvame por tu nombre, y con"),
+    ((28, 11, 12), "Ephraim compasseth me about with", "Cercóme Ephraim con mentira, y la"),
+    ((28, 12, 1), "Ephraim feedeth on wind, and", "Ephraim se apacienta del viento, y"),
+    ((28, 12, 14), "Ephraim provoked him to anger most", "Enojado ha Ephraim á Dios con"),
+    ((32, 1, 17), "Now the Lord had prepared a great", "Mas Jehová había prevenido un gran"),
+    ((32, 2, 1), "Then Jonah prayed unto the Lord his", "Y oró Jonás desde el vientre del pez"),
+    ((32, 2, 10), "And the Lord spake unto the fish, and", "Y mandó Jehová al pez, y vomitó á"),
+    ((41, 6, 28), "And brought his head in a charger,", "y trajo su cabeza en un plato, y la"),
+    ((42, 7, 19), "And John calling unto him two of his", "y llamó Juan á dos de sus discípulos,"),
+    ((44, 11, 26), "And when he had found him, he brought", "y hallado, le trajo á Antioquía. Y"),
+    ((44, 19, 41), "And when he had thus spoken, he", "Y habiendo dicho esto, despidió la"),
+    ((47, 13, 13), "All the saints salute", "Todos los santos os"),
+    ((47, 13, 14), "The grace of the Lord Jesus Christ,", "La gracia del Señor Jesucristo, y el"),
+)
+
+
+@pytest.fixture(autouse=True)
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    return editions.own_directory()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["rv1909", "kjv", "nheb"])
+def test_what_ships_is_whole_and_free(name: str) -> None:
+    edition = editions.load(name)
+    assert edition.licence == "public domain"
+    assert len(edition.verses) > 31_000
+    assert editions.outside_numbering(edition) == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "lacks"), [("rv1909", set()), ("kjv", set()), ("nheb", NOT_IN_NHEB)]
+)
+def test_every_verse_of_the_canon_is_in_what_ships_exactly_once(
+    name: str, lacks: set[VerseId]
+) -> None:
+    with lzma.open(bundled("verses") / f"{name}.tsv.xz", "rt", encoding="utf-8") as stream:
+        lines = [line.split("\t", 3) for line in list(stream)[1:]]
+    places = [(int(book), int(chapter), int(verse)) for book, chapter, verse, _ in lines]
+    assert places == sorted(CANON - lacks)
+    assert all(text.strip() for *_, text in lines)
+
+
+@pytest.mark.slow
+def test_a_number_is_the_same_verse_in_both_languages() -> None:
+    english, spanish = editions.load("kjv").verses, editions.load("rv1909").verses
+    for place, said, shown in BEGINNINGS:
+        assert english[place].startswith(said), place
+        assert spanish[place].startswith(shown), place
+    assert spanish[47, 13, 14].endswith("sea con vosotros todos. Amén.")  # no "fué enviada de"
+
+
+def test_what_ships_is_small() -> None:
+    assert sum(file.stat().st_size for file in bundled("verses").iterdir()) < 3_000_000
+
+
+def test_verses_in_a_row_are_one_text() -> None:
+    bible = Edition("x", "es", "X", "-", {(43, 3, 16): "Porque", (43, 3, 17): "no"})
+    assert bible.text(Reference(43, 3, 16, 17)) == "Porque no"
+    assert bible.text(Reference(43, 3, 17, 18)) == ""
+    assert bible.text(Reference(43, 3)) == ""
+
+
+@pytest.mark.slow
+def test_a_churchs_own_edition_comes_first(own: Path) -> None:
+    mine = Edition("mine", "es", "Mía", "ours", {(43, 3, 16): "Porque tanto amó Dios"})
+    assert editions.for_language("es").name == "rv1909"
+    file = editions.write(mine, own)
+    assert file.parent == own
+    assert editions.for_language("es") == mine
+    assert editions.for_language("es", "rv1909").title == "Reina-Valera 1909"
+
+
+def test_a_language_without_a_bible_and_a_wrong_name_are_told() -> None:
+    for lang, name, code in (
+        ("sw", "", "verses-none"),
+        ("es", "kjv", "verses-other-language"),
+        ("es", "niv", "verses-unknown"),
+    ):
+        with pytest.raises(VersesError) as error:
+            editions.for_language(lang, name)
+        assert error.value.code == code
+
+
+@pytest.mark.parametrize(
+    ("content", "code"),
+    [
+        (b"", "verses-no-head"),
+        (b"1\t1\t1\tIn the beginning", "verses-no-head"),
+        (b"# en\tX\t-\nJohn 3:16 For God", "verses-bad-line"),
+        (b"# en\tX\t-\n67\t1\t1\tFor God", "verses-bad-line"),
+        (b"# en\tX\t-\n1\t1\t1\t\xff", "verses-unreadable"),
+    ],
+)
+def test_a_broken_file_is_refused_by_name(tmp_path: Path, content: bytes, code: str) -> None:
+    plain, packed = tmp_path / "x.tsv", tmp_path / "x.tsv.xz"
+    plain.write_bytes(content)
+    packed.write_bytes(lzma.compress(content))
+    for file in (plain, packed):
+        with pytest.raises(VersesError) as error:
+            editions.read(file, "x")
+        assert error.value.code == code
+        assert str(file) in error.value.message
+
+
+def test_a_torn_file_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "x.tsv.xz"
+    file.write_bytes(lzma.compress(b"# en\tX\t-\n")[:-4])
+    with pytest.raises(VersesError) as error:
+        editions.read(file, "x")
+    assert error.value.code == "verses-unreadable"
+
+
+def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(VersesError) as error:
+        editions.write(Edition("x", "es", "X", "-", {}), tmp_path / "file")
+    assert error.value.code == "verses-unwritable"

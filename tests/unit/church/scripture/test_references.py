@@ -1,0 +1,98 @@
+"""References as they are said and printed: the sets of the church benchmark, and properties."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipeline.church.scripture.books import PRINTED, chapters, verses
+from pipeline.church.scripture.references import Mention, Reference, find, printed, slot, spelled
+from tests.support.paths import ROOT
+
+SETS = ROOT / "scripts" / "bench" / "church"
+PLAIN = (SETS / "plain_en.txt").read_text().splitlines()
+
+
+def spoken(lang: str) -> list[tuple[str, str]]:
+    """Return sentences with the references in them as they are printed, "; " between them."""
+    lines = (SETS / f"references_{lang}.tsv").read_text().splitlines()
+    return [(text, wanted) for text, _, wanted in (line.partition("\t") for line in lines)]
+
+
+def found(text: str, lang: str) -> str:
+    return "; ".join(printed(mention.reference, lang) for mention in find(text, lang))
+
+
+@pytest.mark.parametrize("lang", ["en", "es", "fr"])
+def test_every_spoken_form_of_the_set_is_read(lang: str) -> None:
+    wrong = [
+        (text, found(text, lang)) for text, wanted in spoken(lang) if found(text, lang) != wanted
+    ]
+    assert wrong == []
+    assert len(spoken("en")) >= 150
+
+
+def test_no_sentence_fires_that_has_no_reference() -> None:
+    assert len(PLAIN) >= 300
+    assert [text for text in PLAIN if find(text, "en")] == []
+    french = (SETS / "plain_fr.txt").read_text().splitlines()
+    assert [text for text in french if find(text, "fr")] == []
+
+
+def test_chapters_and_verses_must_exist() -> None:
+    assert found("Romans eight fifty and John 22 and Jude 26 are not there", "en") == ""
+    assert found("in Genesis 111", "en") == ""  # 1:11 or 11:1
+
+
+@st.composite
+def references(draw: st.DrawFn) -> Reference:
+    book = draw(st.integers(1, 66))
+    chapter = draw(st.integers(1, chapters(book)))
+    verse = draw(st.integers(1, verses(book, chapter)))
+    last = draw(st.integers(verse, verses(book, chapter)))
+    return Reference(book, chapter, verse, last if last > verse else 0)
+
+
+@settings(deadline=None)
+@given(references(), st.sampled_from(["en", "es", "fr"]))
+def test_what_is_printed_is_read_back(reference: Reference, lang: str) -> None:
+    text = f"Léase {printed(reference, lang)}. Amén."
+    (mention,) = find(text, lang)
+    assert mention.reference == reference
+    assert text[mention.start : mention.end] == printed(reference, lang)
+
+
+@settings(deadline=None)
+@given(references(), st.sampled_from(PLAIN), st.sampled_from(PLAIN))
+def test_spelling_changes_nothing_but_the_reference(
+    reference: Reference, before: str, after: str
+) -> None:
+    name = PRINTED["en"][reference.book - 1]
+    said = f"{name} chapter {reference.chapter} verse {reference.verse}"
+    text = spelled(f"{before} Read {said}. {after}", "en")
+    wanted = printed(Reference(reference.book, reference.chapter, reference.verse), "en")
+    assert text == f"{before} Read {wanted}. {after}"
+
+
+@settings(deadline=None)
+@given(st.text(max_size=80))
+def test_any_text_can_be_read(text: str) -> None:
+    for lang in ("en", "es", "fr", "de"):
+        for mention in find(text, lang, strict=False):
+            assert 0 <= mention.start < mention.end <= len(text)
+
+
+def test_an_article_before_a_chapter_goes_with_it() -> None:
+    assert spelled("We pray the twenty-third psalm now.", "en") == "We pray Psalm 23 now."
+    assert spelled("The eighth chapter of Romans.", "en") == "Romans 8."
+    text = "al capítulo 8 de Romanos"
+    (mention,) = find(text, "es")
+    assert slot(text, mention, "Romanos 8", "es") == (0, "a Romanos 8")
+    assert slot("x Romanos 8", Mention(mention.reference, 2, 11), "R", "es") == (2, "R")
+    assert slot("Del Salmo 8", Mention(mention.reference, 4, 11, book_first=False), "R", "es") == (
+        0,
+        "De R",
+    )
+    assert spelled("Nous lisons au chapitre huit de Romains.", "fr") == "Nous lisons à Romains 8."
+    assert spelled("Le sens du psaume vingt-trois.", "fr") == "Le sens du Psaume 23."

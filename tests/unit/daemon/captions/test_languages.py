@@ -1,0 +1,319 @@
+"""A service in several languages: one recognition, and each language with displays of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from pipeline.core.reports import Rendition
+from pipeline.core.types import Caption, Pcm, Recognition, Transcript
+from pipeline.daemon.captions import languages
+from pipeline.session.reader import further_languages, read_journal, read_records
+from tests.support.coordinator import CoordinatorFixture, transcript, utterance
+from tests.support.daemon import DURATION_S, SCRIPT, Service, crash, reached, until
+from tests.support.fakes import FakeRecognizer, FakeSource, FakeTranslator, pcm_of
+
+FRENCH = {"fr": (FakeTranslator("fr-quick"), FakeTranslator("fr-final"))}
+FINALS = [(number, "fr-final") for number in range(1, len(SCRIPT) + 1)]
+
+
+class WholeCounted(FakeRecognizer):
+    """Counts the utterances that it was given whole."""
+
+    whole = 0
+
+    def recognize(self, pcm: Pcm, *, final: bool, prefix: Sequence[int] = ()) -> Recognition:
+        self.whole += final
+        return super().recognize(pcm, final=final, prefix=prefix)
+
+
+def engines(journal: list[dict[str, Any]]) -> list[tuple[int, str]]:
+    return sorted((line["id"], line["target"]["engine"]) for line in journal)
+
+
+@pytest.mark.slow
+def test_every_utterance_is_recognized_once_and_kept_in_each_language(tmp_path: Path) -> None:
+    recognizer = WholeCounted(SCRIPT)
+    service = Service(tmp_path, recognizer=recognizer, further=FRENCH)
+    assert service.run() == 0
+    assert recognizer.whole == len(SCRIPT)
+    assert service.finals() == [(number, "gemma") for number in range(1, len(SCRIPT) + 1)]
+    assert engines(service.journal("captions.fr.jsonl")) == FINALS
+    spoken = {line["id"]: line["source"] for line in service.journal()}
+    assert {m["id"]: m["source"] for m in service.journal("captions.fr.jsonl")} == spoken
+
+
+@pytest.mark.slow
+def test_the_first_language_is_written_as_if_it_were_alone(tmp_path: Path) -> None:
+    one, two = Service(tmp_path / "one"), Service(tmp_path / "two", further=FRENCH)
+    assert (one.run(), two.run()) == (0, 0)
+    for name in ("transcript.es.srt", "transcript.en.vtt", "transcript.es.txt"):
+        assert (two.app.folder / name).read_bytes() == (one.app.folder / name).read_bytes()
+    kept = [[(line["id"], line["target"]) for line in service.journal()] for service in (one, two)]
+    assert kept[0] == kept[1]
+
+
+@pytest.mark.slow
+def test_files_of_a_further_language(tmp_path: Path) -> None:
+    service = Service(tmp_path, further=FRENCH)
+    service.run()
+    folder = service.app.folder
+    assert further_languages(folder) == ["fr"]
+    assert [m.target.lang for m in read_journal(folder, "fr")] == ["fr"] * len(SCRIPT)
+    assert "sentence-fr-final number-fr-final" in (folder / "transcript.fr.txt").read_text()
+    translations = [r for r in read_records(folder) if r.type == "translation"]
+    assert [(r.id, r.target, r.final.engine) for r in translations] == [
+        (number, "fr", "fr-final") for number in range(1, len(SCRIPT) + 1)
+    ]
+
+
+@pytest.mark.slow
+def test_displays_get_the_captions_of_their_language_and_no_other(tmp_path: Path) -> None:
+    seen: dict[str, list[dict[str, Any]]] = {"es": [], "fr": [], "en": []}
+
+    async def watch(service: Service, lang: str) -> None:
+        async with service.connect(f"?lang={lang}") as socket:
+            async for raw in socket:
+                message = orjson.loads(raw)
+                if message["type"] == "hello":
+                    assert message["targets"] == ["es", "fr"]
+                    assert (message["source"], message["lang"]) == ("en", lang)
+                seen[lang] += [message] if message["type"] == "caption" else []
+
+    async def beside(service: Service) -> None:
+        tasks = [asyncio.create_task(watch(service, lang)) for lang in seen]
+        await reached(lambda: len(service.app._context.hub._clients) == len(seen))
+        asyncio.get_running_loop().call_later(60, lambda: [task.cancel() for task in tasks])
+
+    source = FakeSource(pcm_of(SCRIPT, DURATION_S), speed=20)
+    service = Service(tmp_path, source=source, fast=False, further=FRENCH)
+    assert service.run(beside) == 0
+    for lang, marks in {"es": ("marian", "gemma"), "fr": ("fr-quick", "fr-final")}.items():
+        assert {m["target"]["engine"] for m in seen[lang]} <= {*marks, "source"}
+        finals = [m["id"] for m in seen[lang] if m["final"]]
+        assert finals == list(range(1, len(SCRIPT) + 1))
+        assert [m["seq"] for m in seen[lang]] == sorted({m["seq"] for m in seen[lang]})
+    assert [m["seq"] for m in seen["en"]] == [m["seq"] for m in seen["es"]]
+
+
+@pytest.mark.slow
+def test_an_unknown_language_is_refused_with_those_that_are_shown(tmp_path: Path) -> None:
+    async def beside(service: Service) -> None:
+        async with service.connect("?lang=de") as socket:
+            answer = await until(socket, lambda m: m["type"] == "error")
+            assert answer["code"] == "unknown-lang"
+            assert "en, es, fr" in answer["message"]
+
+    assert Service(tmp_path, further=FRENCH).run(beside) == 0
+
+
+def live(tmp_path: Path, further: Any = None, **more: Any) -> Service:
+    """Return a service with a clock, in which a language may rest and fall behind."""
+    source = FakeSource(pcm_of(SCRIPT, DURATION_S), speed=20, hold=True)
+    return Service(tmp_path, source=source, fast=False, further=further or FRENCH, **more)
+
+
+def has_finals(service: Service, count: int) -> Callable[[], bool]:
+    board = service.app._context.board
+    return lambda: sum(m.final for m in board.snapshot().messages) == count
+
+
+@pytest.mark.slow
+def test_a_language_that_nobody_watches_rests_and_is_filled_in_when_somebody_comes(
+    tmp_path: Path,
+) -> None:
+    french = (FakeTranslator("fr-quick"), FakeTranslator("fr-final"))
+
+    async def beside(service: Service) -> None:
+        await reached(has_finals(service, len(SCRIPT)))
+        assert service.app.health.record().languages[0].is_resting
+        assert (french[0].calls, french[1].calls) == (0, 0)
+        async with service.connect("?lang=fr") as socket:
+            filled: set[int] = set()
+            while len(filled) < len(SCRIPT):
+                message = await until(socket, lambda m: m["type"] == "caption" and m["final"])
+                filled.add(message["id"])
+                assert message["target"]["engine"] == "fr-final"
+            assert not service.app.health.record().languages[0].is_resting
+        service.app.stop()
+
+    assert live(tmp_path, {"fr": french}).run(beside) == 0
+    assert french[1].calls == len(SCRIPT)
+
+
+@pytest.mark.slow
+def test_a_language_rests_again_after_the_last_display_has_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(languages, "_REST_AFTER_S", 0.3)
+
+    async def beside(service: Service) -> None:
+        def is_resting() -> bool:
+            return service.app.health.record().languages[0].is_resting
+
+        async with service.connect("?lang=fr"):
+            await reached(lambda: not is_resting())
+        await reached(is_resting)
+        service.app.stop()
+
+    assert live(tmp_path).run(beside) == 0
+
+
+@pytest.mark.slow
+def test_one_that_is_not_to_rest_is_kept_whether_anybody_watches_or_not(tmp_path: Path) -> None:
+    async def beside(service: Service) -> None:
+        board = service.app._context.further["fr"]
+        await reached(lambda: sum(m.final for m in board.snapshot().messages) == len(SCRIPT))
+        service.app.stop()
+
+    flags = {"translate.targets": [{"lang": "fr", "rest": False}]}
+    service = live(tmp_path, flags=flags)
+    assert service.run(beside) == 0
+    assert engines(service.journal("captions.fr.jsonl")) == FINALS
+
+
+@pytest.mark.slow
+def test_a_language_that_fails_or_is_slow_delays_no_other(tmp_path: Path) -> None:
+    further = {
+        "fr": (FakeTranslator("fr-quick", fails=lambda _: True), None),
+        "de": (None, FakeTranslator("de-final", delay_s=0.4)),
+    }
+    alone = Service(tmp_path / "alone", source=FakeSource(pcm_of(SCRIPT, DURATION_S), speed=20))
+    assert alone.run() == 0
+    flags = {"translate.targets": [{"lang": lang, "rest": False} for lang in further]}
+
+    async def beside(service: Service) -> None:
+        await reached(has_finals(service, len(SCRIPT)))
+        german = service.app._context.further["de"]
+        assert sum(m.final for m in german.snapshot().messages) < len(SCRIPT)
+        service.app.stop()
+
+    service = live(tmp_path / "many", further, flags=flags)
+    assert service.run(beside) == 0
+    assert service.finals() == alone.finals()
+    # The French were given the spoken words, marked as such; the Germans all of theirs.
+    assert {m["target"]["lang"] for m in service.journal("captions.fr.jsonl")} == {"en"}
+    assert len(service.journal("captions.de.jsonl")) == len(SCRIPT)
+    faults = [fault for fault in service.records("event") if fault["event"] == "fault"]
+    # What these engines make is in no language, and is taken for one or the other.
+    stages = {fault["stage"] for fault in faults if fault["code"] != "final-language"}
+    assert stages == {"quick-fr"}
+
+
+async def operator(service: Service, *commands: dict[str, Any]) -> None:
+    async with service.connect("?kind=operator") as socket:
+        await socket.send(orjson.dumps({"type": "auth", "token": "secret"}).decode())
+        for command in commands:
+            await socket.send(orjson.dumps({"type": "command", **command}).decode())
+            await until(socket, lambda m, name=command["name"]: m.get("name") == name)  # type: ignore[misc]
+
+
+@pytest.mark.slow
+def test_a_hidden_caption_is_hidden_in_every_language_and_comes_back(tmp_path: Path) -> None:
+    async def beside(service: Service) -> None:
+        board = service.app._context.further["fr"]
+        await reached(lambda: sum(m.final for m in board.snapshot().messages) == len(SCRIPT))
+        await operator(service, {"name": "hide", "id": 2})
+        assert board.message(2).target.text == ""
+        await operator(service, {"name": "undo"})
+        assert board.message(2).target.text.startswith("sentence-fr-final")
+        service.app.stop()
+
+    flags = {"translate.targets": [{"lang": "fr", "rest": False}]}
+    assert live(tmp_path, flags=flags).run(beside) == 0
+
+
+@pytest.mark.slow
+def test_what_was_really_said_is_translated_again_into_every_language(tmp_path: Path) -> None:
+    async def beside(service: Service) -> None:
+        boards = {
+            "gemma": service.app._context.board,
+            "fr-final": service.app._context.further["fr"],
+        }
+        await reached(
+            lambda: all(
+                sum(m.final for m in board.snapshot().messages) == len(SCRIPT)
+                for board in boards.values()
+            )
+        )
+        await operator(service, {"name": "correct", "id": 2, "text": "grace"})
+        for engine, board in boards.items():
+            await reached(lambda b=board, e=engine: b.message(2).target.text == f"grace-{e}")  # type: ignore[misc]
+            assert board.message(2).source.text == "grace"
+        service.app.stop()
+
+    flags = {"translate.targets": [{"lang": "fr", "rest": False}]}
+    service = live(tmp_path, flags=flags)
+    assert service.run(beside) == 0
+    last = {line["id"]: line for line in service.journal("captions.fr.jsonl")}
+    assert last[2]["target"]["text"] == "grace-fr-final"
+
+
+@pytest.mark.slow
+def test_what_is_off_the_record_is_gone_from_every_language_and_its_files(tmp_path: Path) -> None:
+    async def beside(service: Service) -> None:
+        board = service.app._context.further["fr"]
+        await reached(lambda: sum(m.final for m in board.snapshot().messages) == len(SCRIPT))
+        await operator(service, {"name": "off-record"})
+        assert board.snapshot().messages == ()
+        service.app.stop()
+
+    flags = {"translate.targets": [{"lang": "fr", "rest": False}]}
+    service = live(tmp_path, flags=flags)
+    assert service.run(beside) == 0
+    for path in service.app.folder.iterdir():
+        assert b"sentence" not in path.read_bytes(), path.name
+
+
+@pytest.mark.slow
+def test_a_service_that_was_killed_goes_on_in_every_language(tmp_path: Path) -> None:
+    flags = {"translate.targets": [{"lang": "fr", "rest": False}], "audio.input": ""}
+    source = FakeSource(pcm_of(SCRIPT, DURATION_S), speed=20)
+
+    broken = Service(
+        tmp_path,
+        source=source,
+        fast=False,
+        further=FRENCH,
+        flags=flags,
+        recognizer=FakeRecognizer(SCRIPT, fails=crash),
+    )
+    assert broken.run() == 1
+    said = engines(broken.journal("captions.fr.jsonl"))
+    assert said
+
+    async def beside(service: Service) -> None:
+        async with service.connect("?lang=fr") as socket:
+            hello = await until(socket, lambda m: m["type"] == "hello")
+            assert engines(hello["captions"]) == said
+        service.app.stop()
+
+    again = live(tmp_path, flags=flags)
+    assert again.run(beside) == 0
+    assert again.app.folder == broken.app.folder
+
+
+def test_an_utterance_that_was_closed_just_before_a_language_woke_is_shown_in_it(
+    tmp_path: Path,
+) -> None:
+    """Its text comes after that, as an eager one whose end this language was never told of."""
+    setting = CoordinatorFixture(tmp_path, {"translate.targets": [{"lang": "fr"}]}, start=False)
+    (french,) = setting.workers
+    final = replace(utterance(1), closed_s=time.monotonic())
+    setting.languages.on_closed(final)
+    french.rest(False)
+    heard = replace(transcript("let us pray"), utterance=replace(final, final=False, cause="eager"))
+    french.transcripts.put(heard)
+    setting.languages.offer(replace(heard, utterance=final))
+    taken = french.transcripts.take()
+    assert isinstance(taken, Transcript)
+    made = Caption(taken, "fr", "prions", "fr-quick", final=True)
+    setting.languages.show(Rendition("fr", made))
+    assert [m.target.text for m in setting.further["fr"].snapshot().messages] == ["prions"]

@@ -1,0 +1,129 @@
+"""What of what was made of an utterance still counts, and what waits for what."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from pipeline.core.types import Caption, Cause, Transcript, Utterance
+from pipeline.daemon.captions.tracks import Track, Tracks
+from tests.support.utterances import UTC, final, transcript
+
+
+def utterance(revision: int, cause: Cause, **changes: Any) -> Utterance:
+    is_final = cause not in ("partial", "eager", "resumed")
+    known = transcript().utterance
+    return replace(known, revision=revision, cause=cause, final=is_final, **changes)
+
+
+def heard(of: Utterance, **changes: Any) -> Transcript:
+    return replace(transcript(), utterance=of, **changes)
+
+
+def made(of: Utterance, text: str = "La gracia de Dios.") -> Caption:
+    return final(text, heard(of))
+
+
+def finish(tracks: Tracks, caption: Caption) -> Track | None:
+    return tracks.finish(caption, 101.0, mode="live", utc=UTC)
+
+
+def test_what_is_prepared_waits_until_the_utterance_is_closed() -> None:
+    tracks = Tracks()
+    prepared = made(utterance(3, "eager"))
+    assert tracks.final_caption(prepared) is None
+    assert tracks.unfinished == 0
+    closed = utterance(4, "silence", closed_s=100.2)
+    assert tracks.close(closed) is prepared
+    shown = tracks.final_caption(prepared)
+    assert shown is not None
+    assert shown.transcript.utterance is closed
+    assert shown.text == prepared.text
+    assert tracks.unfinished == 1
+    assert tracks.lag_s(100.7) == pytest.approx(0.5)
+    settled = finish(tracks, shown)
+    assert settled is not None
+    assert settled.record is not None
+    assert settled.record.eager
+    assert settled.record.cause == "silence"
+    assert 7 not in tracks
+
+
+def test_what_comes_after_the_close_is_final_at_once() -> None:
+    tracks = Tracks()
+    assert tracks.close(utterance(4, "silence")) is None
+    shown = tracks.final_caption(made(utterance(3, "eager")))
+    assert shown is not None
+    assert shown.transcript.utterance.cause == "silence"
+    filtered = tracks.final_transcript(heard(utterance(3, "eager"), filtered="no-speech"))
+    assert filtered is not None
+    assert filtered.utterance.final
+
+
+def test_what_was_made_before_speech_returned_does_not_count() -> None:
+    tracks = Tracks()
+    eager = utterance(3, "eager")
+    tracks.final_caption(made(eager))
+    tracks.resume(utterance(4, "resumed"))
+    assert tracks.is_stale(eager)
+    assert not tracks.is_stale(utterance(5, "eager"))
+    assert tracks.close(utterance(6, "silence")) is None, "nothing that was prepared is left"
+    record = finish(tracks, made(utterance(6, "silence")))
+    assert record is not None
+    assert record.record is not None
+    assert (record.record.cancelled_runs, record.record.reopened) == (1, 0)
+    assert not record.record.eager
+
+
+def test_the_record_of_a_final_that_may_be_resumed_waits() -> None:
+    tracks = Tracks()
+    closed = utterance(4, "silence", can_resume=True)
+    tracks.close(closed)
+    assert list(tracks.open_ids) == [7]
+    assert finish(tracks, made(closed)) is None
+    assert list(tracks.open_ids) == []
+    assert tracks.is_stale(closed), "its final is out"
+    assert tracks.unfinished == 0
+    settled = tracks.settle(7)
+    assert settled is not None
+    assert settled.caption is not None
+    assert tracks.settle(7) is None
+    assert 7 not in tracks
+
+
+def test_a_final_that_comes_after_it_has_settled_is_recorded_at_once() -> None:
+    tracks = Tracks()
+    closed = utterance(4, "silence", can_resume=True)
+    tracks.close(closed)
+    assert tracks.settle(7) is None
+    assert tracks.unfinished == 1
+    assert finish(tracks, made(closed)) is not None
+
+
+def test_a_resumed_final_has_one_record_of_the_last() -> None:
+    tracks = Tracks()
+    closed = utterance(4, "silence", can_resume=True)
+    tracks.close(closed)
+    finish(tracks, made(closed))
+    tracks.resume(utterance(5, "resumed"))
+    assert tracks.settle_all() == []
+    last = utterance(7, "end", end_sample=96_000)
+    tracks.close(last)
+    settled = finish(tracks, made(last, "La gracia de Dios y la paz."))
+    assert settled is not None
+    assert settled.record is not None
+    assert (settled.record.reopened, settled.record.end_s) == (1, 6.0)
+
+
+def test_a_filtered_text_may_be_resumed_too() -> None:
+    tracks = Tracks()
+    closed = utterance(4, "silence", can_resume=True)
+    tracks.close(closed)
+    filtered = heard(closed, filtered="no-speech")
+    assert tracks.drop(filtered, mode="live", utc=UTC) is None
+    (settled,) = tracks.settle_all()
+    assert settled.record is not None
+    assert settled.record.filtered == "no-speech"
+    assert settled.caption is None

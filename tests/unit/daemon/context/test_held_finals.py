@@ -1,0 +1,219 @@
+"""Doubtful finals that wait for an operator, with a real board, record and commands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline.captions.redaction import Redaction
+from pipeline.core.errors import ProtocolError
+from pipeline.core.types import Caption, Utterance, Verse
+from pipeline.daemon.captions.coordinator import CaptionCoordinator
+from pipeline.daemon.context.held_finals import DoubtDesk
+from pipeline.daemon.desk.operator_commands import OperatorCommands
+from pipeline.protocol.messages import DoubtfulMessage
+from tests.support.commands import command
+from tests.support.coordinator import CoordinatorFixture, caption, utterance
+
+LATER = 2.0**40
+"""Seconds of the clock at which everything is due."""
+
+
+class Desk(CoordinatorFixture):
+    """A service whose operator sees what is kept back."""
+
+    def __init__(self, folder: Path, *, hold: bool = True) -> None:
+        super().__init__(folder, {"church.hold_doubtful": hold})
+        self.told: list[DoubtfulMessage] = []
+        self.is_watched = True
+        doubts = DoubtDesk(self.facts, self.told.append, lambda: self.is_watched)
+        self.context = replace(self.context, doubts=doubts)
+        self.coordinator = CaptionCoordinator(self.context)
+        self.commands = OperatorCommands(
+            self.context,
+            self.coordinator,
+            self.hearing,
+            self.reload,
+            self.languages,
+            desk_check=self.desk_check,
+            notes=self.notes,
+        )
+
+    def say(self, text: str = "wrong", *, number: int = 1, **changes: Any) -> None:
+        """Close an utterance, show its draft, and make its final, which is doubtful."""
+        self.coordinator.on_closed(utterance(number))
+        self.coordinator.show(caption("draft", final=False, id=number))
+        made = replace(caption(text, final=True, id=number), doubt=0.9, is_doubtful=True)
+        self.coordinator.show(replace(made, **changes))
+
+    def do(self, name: str, **fields: Any) -> None:
+        self.commands.obey(command(name, **fields))
+
+    @property
+    def shown(self) -> list[tuple[str, bool, bool]]:
+        """What displays got: text, whether it is final, whether it is marked."""
+        return [(m.target.text, m.final, m.doubtful) for m in self.screen.messages]
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    made = Desk(tmp_path)
+    yield made
+    made.recorder.close(5)
+
+
+def test_a_doubtful_final_waits_then_comes_with_a_mark(desk: Desk) -> None:
+    desk.say()
+    assert desk.shown == [("draft", False, False)]
+    (told,) = desk.told
+    assert (told.id, told.target.text, told.left_s) == (1, "wrong", 1.75)
+    assert desk.commands.console().doubtful[0].id == 1
+    assert desk.coordinator.release_due(0.0) == []
+    (settled,) = desk.coordinator.release_due(LATER)
+    assert settled.text == "wrong"
+    assert desk.shown == [("draft", False, False), ("wrong", True, True)]
+    assert (desk.told[-1].id, desk.told[-1].left_s) == (1, 0.0)
+    assert desk.commands.console().doubtful == ()
+    assert desk.coordinator.release_due(LATER) == []
+
+
+def test_what_is_sure_does_not_wait(desk: Desk) -> None:
+    desk.say("right", is_doubtful=False)
+    assert desk.shown[-1] == ("right", True, False)
+
+
+def test_a_printed_verse_does_not_wait(desk: Desk) -> None:
+    desk.say("right", verse=Verse("Juan 3:16", "Porque de tal manera", "RV", "es"))
+    assert desk.shown[-1] == ("right", True, False)
+    assert desk.told == []
+
+
+def test_switched_off_nothing_waits_and_nothing_is_marked(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, hold=False)
+    desk.say()
+    assert desk.shown[-1] == ("wrong", True, False)
+    assert desk.told == []
+    desk.recorder.close(5)
+
+
+def test_with_nobody_at_the_desk_it_is_marked_at_once(desk: Desk) -> None:
+    desk.is_watched = False
+    desk.say()
+    assert desk.shown[-1] == ("wrong", True, True)
+
+
+def test_an_operator_approves_it_before_anybody_has_seen_it(desk: Desk) -> None:
+    desk.say()
+    desk.do("approve", id=1)
+    assert desk.shown == [("draft", False, False), ("wrong", True, False)]
+    desk.do("undo")
+    assert desk.shown[-1] == ("wrong", True, True)
+    desk.do("approve", id=1)
+    assert desk.shown[-1] == ("wrong", True, False)
+    with pytest.raises(ProtocolError) as refused:
+        desk.do("approve", id=1)
+    assert refused.value.code == "not-doubtful"
+
+
+@pytest.mark.parametrize(("name", "text"), [("edit", "right"), ("hide", "")])
+def test_what_an_operator_changes_is_never_on_the_screens(desk: Desk, name: str, text: str) -> None:
+    desk.say()
+    desk.do(name, id=1, text=text)
+    (settled,) = desk.coordinator.release_due(LATER)
+    assert settled.text == "wrong", "it is the program's, for those who compare and learn"
+    assert desk.shown == [("draft", False, False), (text, True, False)]
+    desk.do("undo")  # it comes back as the program has made it, and nobody has approved that
+    assert desk.shown[-1] == ("wrong", True, True)
+    records = [r for r in desk.written() if r["type"] == "utterance"]
+    assert [r["final"]["text"] for r in records] == ["wrong"]
+    journal = [(m["target"]["text"], m["doubtful"]) for m in desk.written("captions.jsonl")]
+    assert journal == [(text, False), ("wrong", True)]
+
+
+@pytest.mark.parametrize("name", ["approve", "edit", "hide"])
+def test_a_final_that_the_operator_has_not_seen_stays_kept_back(desk: Desk, name: str) -> None:
+    desk.say()
+    seen = desk.told[-1].revision
+    desk.coordinator.on_resumed(replace(utterance(), revision=2, final=False, cause="resumed"))
+    longer = replace(utterance(), revision=3)
+    said = replace(caption("wrong and more", final=False).transcript, utterance=longer)
+    desk.coordinator.show(replace(caption("draft and", final=False), transcript=said))
+    desk.coordinator.on_closed(longer)
+    made = replace(caption("wrong and more", final=True), transcript=said)
+    desk.coordinator.show(replace(made, doubt=0.9, is_doubtful=True))
+    assert desk.told[-1].target.text == "wrong and more"
+    text = {"text": "right"} if name == "edit" else {}
+    with pytest.raises(ProtocolError, match="caption-changed"):
+        desk.do(name, id=1, revision=seen, **text)
+    assert desk.coordinator.holds(1)
+    desk.do(name, id=1, revision=desk.told[-1].revision, **text)
+    assert not desk.coordinator.holds(1)
+
+
+def test_who_opens_it_lets_nothing_go(desk: Desk) -> None:
+    desk.say()
+    desk.do("settle", id=1)
+    assert desk.coordinator.holds(1)
+
+
+def test_a_correction_that_changes_nothing_still_shows_it(desk: Desk) -> None:
+    desk.say()
+    desk.do("correct", id=1, text="grace")
+    assert desk.shown[-1] == ("wrong", True, True)
+
+
+def test_what_waits_is_no_lag_but_is_not_finished(desk: Desk) -> None:
+    desk.say()
+    assert desk.coordinator.lag_s(100.0) == 0.0
+    assert desk.coordinator.unfinished == 1
+    desk.coordinator.release_all()
+    assert desk.coordinator.unfinished == 0
+    (record,) = [r for r in desk.written() if r["type"] == "utterance"]
+    assert 0 <= record["held_ms"] <= record["last_syllable_to_final_ms"]
+
+
+def test_off_the_record_it_is_gone(desk: Desk) -> None:
+    desk.say()
+    desk.coordinator.redact(Redaction(0.0, 5.0, (1,)))
+    assert desk.told[-1].left_s == 0.0
+    assert desk.coordinator.release_due(LATER) == []
+    assert all(text != "wrong" for text, *_ in desk.shown)
+
+
+def test_speech_that_returns_takes_it_back(desk: Desk) -> None:
+    desk.say()
+    again: Utterance = replace(utterance(), revision=2, final=False, cause="resumed")
+    desk.coordinator.on_resumed(again)
+    assert desk.coordinator.release_due(LATER) == []
+    assert all(text != "wrong" for text, *_ in desk.shown)
+
+
+def test_an_engine_that_comes_back_does_not_get_past_it(desk: Desk) -> None:
+    desk.say()
+    late: Caption = caption("late", final=True)
+    desk.coordinator.show(late)
+    desk.coordinator.release_all()
+    assert [text for text, *_ in desk.shown] == ["draft", "wrong"]
+
+
+def test_what_an_operator_wrote_into_the_draft_stands(desk: Desk) -> None:
+    desk.coordinator.on_closed(utterance())
+    desk.coordinator.show(caption("draft", final=False))
+    desk.do("edit", id=1, text="right")
+    made = replace(caption("wrong", final=True), doubt=0.9, is_doubtful=True)
+    desk.coordinator.show(made)
+    assert (desk.told, desk.shown[-1]) == ([], ("right", True, False))
+
+
+@pytest.mark.parametrize(("name", "sent"), [("hide", ""), ("edit", "right"), ("approve", "wrong")])
+def test_what_settles_with_the_decision_is_sent_as_the_operator_decided(
+    desk: Desk, name: str, sent: str
+) -> None:
+    desk.say()
+    desk.commands.obey(command(name, 1, "right"))
+    assert [message.target.text for message, _ in desk.screen.settled] == [sent]
+    assert [settled.text for settled in desk.coordinator.release_due(0.0)] == ["wrong"]

@@ -1,0 +1,225 @@
+"""The sinks of a service write, send and count what they are told."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from websockets.datastructures import Headers
+from websockets.http11 import Request
+
+from pipeline.captions.board import CaptionBoard
+from pipeline.captions.redaction import Redaction
+from pipeline.config.loader import load
+from pipeline.config.publishing import Publish
+from pipeline.core.reports import Fault, SourceChanged
+from pipeline.core.types import Mode
+from pipeline.daemon.captions.coordinator import CaptionCoordinator
+from pipeline.daemon.context.context import make_context
+from pipeline.daemon.context.opening import OpenSession
+from pipeline.daemon.context.service_sinks import (
+    MetricsSink,
+    OutputSink,
+    PageSink,
+    PublishSink,
+    RecordSink,
+    SubtitleSink,
+)
+from pipeline.daemon.context.sinks import Screen
+from pipeline.dictionary.store import Dictionary
+from pipeline.publish.publisher import Publisher
+from pipeline.publish.stream import ServiceStatus
+from pipeline.session.recorder import SessionRecorder
+from tests.support.commands import command
+from tests.support.coordinator import CoordinatorFixture, caption, utterance
+from tests.support.recorder import wait_for
+from tests.support.web_recorder import WebRecorder
+
+
+@pytest.fixture
+def setting(tmp_path: Path) -> Iterator[CoordinatorFixture]:
+    made = CoordinatorFixture(tmp_path)
+    yield made
+    made.recorder.close(5)
+
+
+def test_the_record_is_told_before_any_screen(setting: CoordinatorFixture) -> None:
+    kinds = [type(sink) for sink in setting.context.sinks]
+    assert kinds == [RecordSink, PageSink, MetricsSink, type(setting.screen)]
+
+
+def test_a_fault_is_written_and_counted(setting: CoordinatorFixture) -> None:
+    for sink in setting.context.sinks:
+        sink.on_fault(Fault("translate", "final-failed", "It failed."))
+        sink.on_source(SourceChanged(lost=True, message="unplugged"))
+    assert [(e["event"], e["utc"] > "2020") for e in setting.written()] == [
+        ("fault", True),
+        ("source", True),
+    ]
+    exposition = setting.context.metrics.exposition()
+    assert b'stark_engine_errors_total{stage="translate"} 1.0' in exposition
+
+
+def test_edits_are_shown_but_only_engines_captions_are_counted(setting: CoordinatorFixture) -> None:
+    setting.coordinator.show(caption("gracia", final=True))
+    setting.coordinator.publish(setting.board.edit(1, "la gracia"))
+    assert [m.target.text for m in setting.screen.messages] == ["gracia", "la gracia"]
+    exposition = setting.context.metrics.exposition()
+    assert b'stark_captions_total{engine="gemma",kind="final"} 1.0' in exposition
+    journal = setting.written("captions.jsonl")
+    assert [line["target"]["text"] for line in journal] == ["gracia", "la gracia"]
+
+
+def test_a_rehearsal_and_a_demonstration_tell_nobody_outside(tmp_path: Path) -> None:
+    outside = {
+        "publish.nats": "nats://127.0.0.1:1",
+        "outputs.freeshow": "http://127.0.0.1:1",
+        "outputs.hls": True,
+    }
+    told = {PublishSink, OutputSink, SubtitleSink}
+    settings = load(flags={"operator.token": "secret", **outside}).settings
+    for mode, kinds in (("live", told), ("dry-run", set()), ("demo", set())):
+        folder = tmp_path / mode
+        recorder = SessionRecorder(folder, source="en", target="es", on_fault=print)
+        session = OpenSession(recorder, CaptionBoard("test", "en", "es", 10), None)
+        dictionary = Dictionary(settings)
+        context = make_context(settings, session, dictionary, cast("Mode", mode), Screen())
+        assert {type(sink) for sink in context.sinks} & told == kinds
+        is_sent = [bool(each) for each in (context.publisher, context.outputs, context.subtitles)]
+        assert is_sent == [mode == "live"] * 3
+        recorder.close(5)
+
+
+def test_each_program_has_its_language_and_keeps_it_awake(tmp_path: Path) -> None:
+    with WebRecorder() as english, WebRecorder() as spanish, WebRecorder() as french:
+        flags = {
+            "outputs.freeshow": english.url,
+            "outputs.freeshow_lang": "en",
+            "outputs.propresenter": spanish.url,
+            "outputs.vmix": french.url,
+            "outputs.vmix_lang": "fr",
+            "translate.targets": [{"lang": "fr"}],
+        }
+        setting = CoordinatorFixture(tmp_path, flags)
+        outputs = setting.context.outputs
+        assert set(outputs) == {"en", "es", "fr"}
+        for feed in outputs.values():
+            feed.start(print)
+        wait_for(lambda: all(each.sent for each in (english, spanish, french)))
+        for each in (english, spanish, french):
+            each.sent.clear()  # a screen begins empty
+        into_french = setting.context.of(load(flags=flags).settings.by_target()[0])
+        setting.coordinator.show(caption("gracia", final=True))
+        CaptionCoordinator(into_french, lang="fr").show(caption("grâce", final=True))
+        wait_for(lambda: all(len(each.sent) == 1 for each in (english, spanish, french)))
+        for sink in setting.context.sinks:
+            sink.on_state("blank", "")
+        wait_for(lambda: all(len(each.sent) == 2 for each in (english, spanish, french)))
+        for feed in outputs.values():
+            feed.close()
+        bodies = [each.sent[0].body.decode() for each in (english, spanish)]
+        assert ['"grace"' in bodies[0], '"gracia"' in bodies[1]] == [True, True]
+        titles = [parse_qs(urlsplit(each.path).query).get("Value") for each in french.sent]
+        assert titles == [["grâce"], None]
+    setting.languages.look(0.0)
+    assert [each.watchers for each in setting.languages.health(0.0)] == [1]
+    setting.recorder.close(5)
+
+
+def test_what_an_operator_hides_or_edits_before_its_final_never_reaches_a_stream(
+    tmp_path: Path,
+) -> None:
+    with WebRecorder() as server:
+        setting = CoordinatorFixture(tmp_path, {"outputs.youtube": server.url})
+        (feed,) = setting.context.outputs.values()
+        feed.start(print)
+        for key in (1, 2, 3):
+            setting.coordinator.on_closed(utterance(key))
+            setting.coordinator.show(caption(f"parcial {key}", final=False, id=key))
+        setting.commands.obey(command("hide", 1))
+        setting.commands.obey(command("edit", 2, "operador"))
+        for key in (1, 2, 3):
+            setting.coordinator.show(caption(f"máquina {key}", final=True, id=key))
+        wait_for(lambda: len(server.sent) == 2)
+        feed.close()
+        setting.recorder.close(5)
+    assert [each.body.decode().splitlines()[1] for each in server.sent] == ["operador", "máquina 3"]
+
+
+def test_a_service_that_ends_while_blank_lights_no_screen_and_sends_nothing(
+    tmp_path: Path,
+) -> None:
+    with WebRecorder() as screen, WebRecorder() as stream:
+        flags = {"outputs.freeshow": screen.url, "outputs.youtube": stream.url}
+        setting = CoordinatorFixture(tmp_path, flags)
+        (feed,) = setting.context.outputs.values()
+        feed.start(print)
+        setting.facts.has_begun = True
+        setting.commands.obey(command("blank"))
+        wait_for(lambda: screen.sent)
+        quiet = replace(utterance(), can_resume=True)
+        final = caption("gracia", final=True)
+        final = replace(final, transcript=replace(final.transcript, utterance=quiet))
+        setting.coordinator.on_closed(quiet)
+        setting.coordinator.show(final)
+        setting.facts.has_ended = True
+        setting.context.announcer.announce()
+        setting.coordinator.settle()
+        feed.close()
+        setting.recorder.close(5)
+    assert all(b"gracia" not in each.body for each in screen.sent + stream.sent)
+
+
+def test_what_every_display_is_sent_is_published(setting: CoordinatorFixture) -> None:
+    status = ServiceStatus(
+        session="test", mode="live", source="en", targets=("es",), state="starting"
+    )
+    publisher = Publisher(Publish(nats="nats://127.0.0.1:1"), status)  # never started
+    sink = PublishSink(publisher, "es")
+    sink.on_state("speech", "a reason for operators")
+    setting.coordinator.show(caption("gracia", final=True))
+    sink.on_caption(setting.screen.messages[-1])
+    sink.on_notice({"es": "A las diez."})
+    assert publisher.waiting == 2  # a caption, and the newest status
+
+
+def test_each_language_reaches_the_subtitles_for_streams_and_can_be_taken_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    past_s = [0.0]
+    clock = SimpleNamespace(time=lambda: 1_795_343_400.0, monotonic=lambda: past_s[0])
+    monkeypatch.setattr("pipeline.daemon.context.context.time", clock)
+    flags = {"outputs.hls": True, "translate.targets": [{"lang": "fr"}]}
+    setting = CoordinatorFixture(tmp_path, flags)
+    french = setting.context.of(load(flags=flags).settings.by_target()[0])
+    subtitles = setting.context.subtitles
+    assert subtitles
+
+    def read(lang: str) -> bytes:
+        playlist = subtitles.answer(Request(f"/live/{lang}.m3u8", Headers())).body.decode()
+        paths = re.findall(r"^[^#].*", playlist, re.MULTILINE)
+        return b"".join(
+            subtitles.answer(Request(f"/live/{path}", Headers())).body for path in paths
+        )
+
+    setting.coordinator.show(caption("gracia", final=True))
+    CaptionCoordinator(french, lang="fr").show(caption("grâce", final=True))
+    past_s[0] += 20
+    assert b"gracia" in read("es")
+    assert "grâce".encode() in read("fr")
+    for context in (setting.context, french):
+        removed = context.board.purge(Redaction(0, 100))
+        for sink in context.sinks:
+            sink.on_redaction(Redaction(0, 100), removed)
+    assert b"gracia" not in read("es")
+    assert "grâce".encode() not in read("fr")
+    # A language that is only read in a stream is translated into all the same.
+    setting.languages.look(past_s[0])
+    assert [each.watchers for each in setting.languages.health(past_s[0])] == [1]
+    setting.recorder.close(5)

@@ -1,0 +1,194 @@
+"""Printed verses in a service, with a real index, board and record."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from structlog.testing import capture_logs
+
+from pipeline.captions.redaction import Redaction
+from pipeline.church.scripture import editions, index_store
+from pipeline.church.scripture.editions import Edition
+from pipeline.church.scripture.mention import Reference
+from pipeline.config.schema import Settings
+from pipeline.core.errors import ProtocolError
+from pipeline.daemon.context.verse_suggestions import open_verse_desk
+from pipeline.protocol.messages import SuggestionMessage
+from scripts.support.captions import caption
+from tests.support.commands import command
+from tests.support.coordinator import CoordinatorFixture
+from tests.support.coordinator import caption as made
+from tests.support.verses import small_index
+
+pytestmark = pytest.mark.slow  # each service reads a whole Bible
+
+SAID = "For God so loved the world that he gave his only begotten Son"
+RV1909 = "Porque de tal manera amó Dios al mundo"
+
+
+class Service(CoordinatorFixture):
+    """A service in which captions go their way."""
+
+    def say(self, number: int, text: str, *, target: str = "x") -> None:
+        """Show a draft and its final."""
+        for final in (False, True):
+            start_s = 5.0 * number
+            spoken = caption(number, text, target, final=final, start_s=start_s, end_s=start_s + 4)
+            self.coordinator.show(spoken)
+
+    def verse(self, number: int) -> str:
+        verse = self.board.message(number).verse
+        return verse.ref if verse else ""
+
+    @property
+    def suggested(self) -> str:
+        return self.commands.console().suggestion.ref
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("cache")
+    small_index(folder)
+    return folder
+
+
+@pytest.fixture
+def service(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Service]:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    running = Service(tmp_path / "sessions", church_words=True)
+    yield running
+    running.recorder.close(5)
+
+
+def test_a_sure_verse_goes_on_air_and_the_translation_is_kept(service: Service) -> None:
+    service.say(1, "Let us read John 3:16.")
+    service.say(2, SAID, target="Porque Dios amaba")
+    message = service.board.message(2)
+    assert message.verse is not None
+    assert (message.verse.ref, message.verse.edition) == ("Juan 3:16", "Reina-Valera 1909")
+    assert message.verse.text.startswith(RV1909)
+    assert message.target.text == "Porque Dios amaba"
+    (journaled,) = [m for m in service.written("captions.jsonl") if m["id"] == 2]
+    assert journaled["verse"]["ref"] == "Juan 3:16"
+    assert journaled["target"]["text"] == "Porque Dios amaba"
+    records = [r for r in service.written() if r["type"] == "utterance"]
+    assert [record["verse"] for record in records] == ["", "Juan 3:16"]
+
+
+def test_an_operator_takes_a_suggestion_and_takes_it_back(service: Service) -> None:
+    service.say(1, SAID)
+    assert (service.suggested, service.verse(1)) == ("Juan 3:16", "")
+    service.commands.obey(command("take-verse", id=1))
+    assert (service.suggested, service.verse(1)) == ("", "Juan 3:16")
+    assert service.commands.console().undo == "verse of caption 1"
+    service.commands.obey(command("undo"))
+    assert service.verse(1) == ""
+    assert service.board.message(1).target.text == "x"
+
+
+def test_a_dismissed_suggestion_is_gone(service: Service) -> None:
+    service.say(1, SAID)
+    service.commands.obey(command("dismiss-verse", id=1))
+    assert service.suggested == ""
+    service.say(2, SAID)
+    assert service.suggested == ""
+    for name in ("take-verse", "dismiss-verse"):
+        with pytest.raises(ProtocolError) as error:
+            service.commands.obey(command(name, id=1))
+        assert error.value.code == "suggestion-gone"
+
+
+def test_an_edit_or_a_hiding_takes_the_verse_away(service: Service) -> None:
+    service.say(1, SAID)
+    service.commands.obey(command("take-verse", id=1))
+    service.commands.obey(command("edit", id=1, text="x"))
+    assert service.verse(1) == ""
+    service.commands.obey(command("undo"))
+    assert service.verse(1) == "Juan 3:16"
+    service.commands.obey(command("hide", id=1))
+    assert service.verse(1) == ""
+
+
+def test_off_the_record_nothing_is_suggested_any_more(service: Service) -> None:
+    service.say(1, SAID)
+    service.coordinator.redact(Redaction(0.0, 60.0, ()))
+    assert service.suggested == ""
+
+
+@pytest.mark.slow
+def test_switched_off_or_without_an_index_captions_stay_as_they_are(
+    tmp_path: Path, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    off = Service(tmp_path / "off", {"church.verses": "off"}, start=False, church_words=True)
+    asks = Service(tmp_path / "asks", {"church.verses": "suggest"}, start=False, church_words=True)
+    other = Service(tmp_path / "other", {"translate.target": "sw"}, start=False, church_words=True)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "empty"))
+    bare = Service(tmp_path / "bare", start=False, church_words=True)
+    for each in (off, bare, other, asks):
+        each.say(1, "Let us read John 3:16.")
+        each.say(2, SAID)
+        assert each.verse(2) == ""
+        assert each.suggested == ("Juan 3:16" if each is asks else "")
+
+
+def test_a_late_repeat_of_a_final_is_not_heard_twice(service: Service) -> None:
+    service.say(1, SAID)
+    service.commands.obey(command("dismiss-verse", id=1))
+    service.coordinator.show(made("x", final=True))
+    assert service.suggested == ""
+
+
+SWAHILI = "Kwa maana jinsi hii Mungu aliupenda ulimwengu hata akamtoa Mwanawe pekee"
+
+
+def test_an_old_index_is_built_anew_and_then_used_and_never_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+
+    def add(place: editions.VerseId) -> None:
+        edition = Edition("mine", "sw", "Mine", "ours", {place: SWAHILI})
+        editions.write(edition, editions.own_directory())
+
+    add((43, 3, 17))
+    index_store.build("sw")
+    add((43, 3, 16))  # now it stands a verse earlier
+    told: list[SuggestionMessage] = []
+    settings = Settings()
+    settings = settings.model_copy(
+        update={"translate": settings.translate.model_copy(update={"source": "sw"})}
+    )
+    # Whoever builds waits for its turn: so it is certain that the desk is asked before.
+    with index_store._BUILDING:
+        desk = open_verse_desk(settings, told.append)
+        desk.expect([Reference(1, 1, 1)])
+        desk.look(caption(1, SWAHILI, "x", final=True, start_s=0.0, end_s=4.0))
+        assert told == []
+    (builder,) = [thread for thread in threading.enumerate() if thread.name == "verse index"]
+    builder.join(60)
+    desk.look(caption(2, SWAHILI, "x", final=True, start_s=5.0, end_s=9.0))
+    assert [message.ref for message in told] == ["Juan 3:16"]
+    assert index_store.load("sw").reference(0) == Reference(43, 3, 16)
+
+
+def test_a_bible_is_read_only_where_there_is_an_index(
+    tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A broken one of the church's own shows when it was."""
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    editions.own_directory().mkdir(parents=True)
+    (editions.own_directory() / "mine.tsv").write_text("# es\tMine\tours\nno verse\n")
+
+    def missing(place: Path) -> list[str]:
+        monkeypatch.setenv("XDG_CACHE_HOME", str(place))
+        with capture_logs() as logs:
+            open_verse_desk(Settings(), print)
+        return [line["code"] for line in logs]
+
+    assert missing(tmp_path / "empty") == ["verses-not-built"]
+    assert missing(cache) == ["verses-bad-line"]

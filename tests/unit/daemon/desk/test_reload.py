@@ -1,0 +1,315 @@
+"""Settings read again while captions are made: what holds at once, later, after a restart."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline.cli.screens import LineScreen
+from pipeline.config.changes import EFFECT
+from pipeline.config.loader import load
+from pipeline.core import logs
+from pipeline.daemon.life.app import App
+from pipeline.dictionary.store import Dictionary
+from pipeline.workers.engines import Engines
+from tests.support.daemon import Service, reached, send, until
+from tests.support.fakes import (
+    FakeDetector,
+    FakeRecognizer,
+    FakeSource,
+    FakeTranslator,
+    Speech,
+    pcm_of,
+)
+
+pytestmark = pytest.mark.slow
+
+SCRIPT = [
+    Speech(1.0 + 1.6 * n, 2.0 + 1.6 * n, f"sentence number {word}")  # pauses of 0.6 s
+    for n, word in enumerate(["one", "two", "three", "four", "five", "six", "seven", "eight"])
+]
+"""Each is an utterance of its own at the default of 400 ms."""
+
+RULE = '[[rule]]\nhear = ["number"]\nwrite = "{0}"\nexample = "number"\nbecomes = "{0}"\n'
+
+
+class Reloading(Service):
+    """A service with a file of settings."""
+
+    def __init__(self, tmp_path: Path, text: str = "", flags: dict[str, Any] | None = None) -> None:
+        self.file = tmp_path / "config.toml"
+        self.file.write_text(text)
+        loaded = load(
+            self.file,
+            {
+                "server.port": 0,
+                "session.directory": str(tmp_path / "sessions"),
+                "operator.token": "secret",
+                "vad.partial_ms": 0,
+                "vad.join_ms": 0,  # the sentences of scripts have no full stops
+            }
+            | (flags or {}),
+        )
+        self.settings = loaded.settings
+        self.recognizer = FakeRecognizer(SCRIPT)
+        self.final = FakeTranslator("gemma")
+        dictionary = Dictionary(self.settings)
+        self.app = App(
+            self.settings,
+            Engines(
+                source=FakeSource(pcm_of(SCRIPT, 15.0), speed=4),
+                detector=FakeDetector(),
+                recognizer=self.recognizer,
+                partial=FakeTranslator("marian"),
+                final=self.final,
+            ),
+            dictionary=dictionary,
+            screen=LineScreen(),
+            mode="live",
+            read=lambda: loaded.again().settings,
+        )
+
+    def events(self, name: str) -> list[dict[str, Any]]:
+        return [event for event in self.records("event") if event["event"] == name]
+
+    async def hang_up(self, text: str, then: Callable[[], bool] | None = None) -> None:
+        """Write the file, send SIGHUP and wait for the answer."""
+        before = len(self.events("reloaded"))
+        self.file.write_text(text)
+        send(signal.SIGHUP)
+        await reached(then or (lambda: len(self.events("reloaded")) > before))
+
+
+def test_without_a_change_nothing_is_named(tmp_path: Path) -> None:
+    async def beside(service: Service) -> None:
+        await service.hang_up("")  # type: ignore[attr-defined]
+
+    service = Reloading(tmp_path)
+    assert service.run(beside) == 0
+    (event,) = service.events("reloaded")
+    assert (event["live"], event["next_utterance"], event["restart"]) == ([], [], [])
+    assert len(service.finals()) == len(SCRIPT)
+
+
+def test_a_longer_silence_holds_from_the_next_utterance_on(tmp_path: Path) -> None:
+    service = Reloading(tmp_path)
+
+    async def beside(_: Service) -> None:
+        await reached(lambda: len(service.finals()) >= 2)
+        await service.hang_up("[vad]\nsilence_ms = 900\n")
+
+    assert service.run(beside) == 0
+    texts = [line["source"]["text"] for line in service.journal()]
+    assert texts[:2] == [speech.text for speech in SCRIPT[:2]]
+    assert len(texts) < len(SCRIPT)
+    assert texts[-1].split().count("sentence") >= 3  # its pauses are too short now
+    assert " ".join(texts) == " ".join(speech.text for speech in SCRIPT)
+    (event,) = service.events("reloaded")
+    assert event["next_utterance"] == ["vad.silence_ms"]
+
+
+WRONG = '[vad]\nsilence_ms = 9\nthreshold = "loud"\n[server]\nhistry = 3\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "says"),
+    [
+        (WRONG, "config-unknown-key", ["vad.silence_ms", "vad.threshold", "server.histry"]),
+        ("[vad", "config-not-toml", ["config.toml"]),
+        ('[dictionary]\nfile = "none.toml"', "dictionary-unreadable", ["none.toml"]),
+        ("[vad]\nend_threshold = 0.9", "config-bad-value", ["vad.end_threshold"]),
+    ],
+)
+def test_a_bad_file_changes_nothing_and_all_its_mistakes_are_told(
+    tmp_path: Path, text: str, code: str, says: list[str]
+) -> None:
+    service = Reloading(tmp_path, "[vad]\nsilence_ms = 300\n")
+    in_force = service.settings
+    seen: list[dict[str, Any]] = []
+
+    async def beside(_: Service) -> None:
+        async with service.connect("?kind=operator") as socket:
+            await socket.send('{"type":"auth","token":"secret"}')
+            await until(socket, lambda m: m["type"] == "console")
+            await service.hang_up(text, lambda: bool(service.events("fault")))
+            seen.append(await until(socket, lambda m: m["type"] == "fault"))
+            await socket.send('{"type":"command","name":"reload"}')
+            seen.append(await until(socket, lambda m: m["type"] == "error"))
+            assert service.app._reload.settings is in_force
+            await service.hang_up("[vad]\nsilence_ms = 300\n")
+
+    assert service.run(beside) == 0
+    assert len(service.finals()) == len(SCRIPT)
+    fault, error = seen
+    assert fault["stage"] == ("dictionary" if "dictionary" in code else "settings")
+    for message in seen:
+        assert message["code"] == code
+        assert [word for word in says if word not in message["message"]] == []
+    assert error["message"] in fault["message"]
+    (event,) = service.events("reloaded")
+    assert event["next_utterance"] == []  # the old settings were in force all the time
+
+
+def test_what_needs_a_restart_is_named_each_time_and_left_alone(tmp_path: Path) -> None:
+    service = Reloading(tmp_path)
+    text = '[audio]\ndevice = "USB"\n[translate]\ntarget = "fr"\n[server]\nhistory = 3\n'
+
+    async def beside(_: Service) -> None:
+        await service.hang_up(text)
+        await service.hang_up(text)
+
+    assert service.run(beside) == 0
+    first, second = service.events("reloaded")
+    assert first["restart"] == second["restart"] == ["audio.device", "translate.target"]
+    assert (first["live"], second["live"]) == (["server.history"], [])
+    assert {line["target"]["lang"] for line in service.journal()} == {"es"}
+    assert len(service.finals()) == len(SCRIPT)
+
+
+def test_flags_win_over_a_new_file(tmp_path: Path) -> None:
+    service = Reloading(tmp_path, flags={"server.history": 7})
+
+    async def beside(_: Service) -> None:
+        await service.hang_up("[server]\nhistory = 3\nport = 1\n")
+
+    assert service.run(beside) == 0
+    (event,) = service.events("reloaded")
+    assert (event["live"], event["restart"]) == ([], [])
+
+
+def test_all_that_is_live_reaches_its_part(tmp_path: Path) -> None:
+    old = tmp_path / "sessions" / "2020-01-05T09-30-00"
+    old.mkdir(parents=True)
+    (old / "captions.jsonl").touch()
+    own = tmp_path / "own.toml"
+    own.write_text(RULE.format("Number"))
+    text = f"""
+        [dictionary]
+        file = "{own}"
+        watch_s = 77.0
+        [server]
+        address = "https://captions.example.org/"
+        history = 2
+        max_clients = 1
+        max_per_address = 77
+        past_services = "everyone"
+        [session]
+        drain_s = 1.0
+        keep_days = 30
+        new_at = "05:00"
+        [church]
+        song = "manual"
+        hold_doubtful = true
+        [log]
+        level = "error"
+        format = "json"
+    """
+    service = Reloading(tmp_path, flags={"stt.hotwords": True})
+
+    async def beside(_: Service) -> None:
+        await reached(lambda: len(service.finals()) >= 3)
+        async with service.connect("?kind=operator") as socket:
+            await socket.send('{"type":"auth","token":"secret"}')
+            await until(socket, lambda m: m["type"] == "console")
+            service.file.write_text(text)
+            await socket.send('{"type":"command","name":"reload"}')
+            told = await until(socket, lambda m: m["type"] == "reloaded")
+            assert (told["next_utterance"], told["restart"]) == ([], [])
+            untested = {key for key, effect in EFFECT.items() if effect == "live"} - {
+                *told["live"],
+                *("operator.off_record_s", "session.keep_mb", "session.keep_audio"),
+                *(
+                    key for key in EFFECT if key.startswith("learn.")
+                ),  # read by commands of their own
+            }
+            assert untested == {"dictionary.enabled"}
+            assert told["rules"] == len(service.app._reload._dictionary.lexicon.rules)
+            assert (await until(socket, lambda m: m["type"] == "done"))["name"] == "reload"
+            assert service.app._context.hub.audience_address == "https://captions.example.org/"
+            assert service.app._context.facts.song_mode == "manual"
+            assert service.app._reload.settings.session.new_at == "05:00"
+            assert service.app._context.facts.hold_doubtful
+            hub = service.app._context.hub
+            assert hub._past.readers == "everyone"
+            assert hub._limiter.per_address == 77
+            assert len(hub._boards.first.snapshot().messages) <= 2 + 1
+            with pytest.raises(Exception, match="503"):
+                await service.connect()
+        await reached(lambda: not old.exists())
+        assert logging.getLogger("pipeline").level == logging.ERROR
+
+    try:
+        assert service.run(beside) == 0
+    finally:
+        logs.configure("info", "auto")
+    assert "Number" in service.journal()[-1]["source"]["text"]
+    assert service.recognizer.hotwords != ""
+    assert {e["name"] for e in service.events("command")} == {"reload"}
+
+
+def test_the_dictionary_can_be_switched_off_and_on(tmp_path: Path) -> None:
+    own = tmp_path / "own.toml"
+    own.write_text(RULE.format("Number"))
+    flags = {"dictionary.file": str(own), "stt.hotwords": True}
+    service = Reloading(tmp_path, flags=flags)
+
+    async def beside(_: Service) -> None:
+        await reached(lambda: len(service.finals()) >= 2)
+        assert service.recognizer.hotwords != ""
+        await service.hang_up("[dictionary]\nenabled = false\n")
+        count = len(service.finals())
+        await reached(lambda: len(service.finals()) >= count + 2)
+        assert service.recognizer.hotwords == ""
+        await service.hang_up("")
+
+    assert service.run(beside) == 0
+    texts = [line["source"]["text"] for line in service.journal()]
+    assert "Number" in texts[0]
+    assert any("Number" not in text for text in texts)
+    assert "Number" in texts[-1]
+    assert [event["rules"] == 0 for event in service.events("dictionary")] == [True, False]
+
+
+def test_the_deadline_of_finals_holds_from_the_next_one_on(tmp_path: Path) -> None:
+    service = Reloading(tmp_path)
+
+    async def beside(_: Service) -> None:
+        await reached(lambda: len(service.finals()) >= 1)
+        await service.hang_up("[translate.final]\ndeadline_s = 3.5\n")
+
+    assert service.run(beside) == 0
+    assert service.final.deadline_s == 3.5
+
+
+def test_a_file_that_is_gone_changes_nothing(tmp_path: Path) -> None:
+    service = Reloading(tmp_path, "[vad]\nsilence_ms = 300\n")
+
+    async def beside(_: Service) -> None:
+        service.file.unlink()
+        send(signal.SIGHUP)
+        await reached(lambda: bool(service.events("fault")))
+
+    assert service.run(beside) == 0
+    (event,) = service.events("fault")
+    assert event["code"] == "config-unreadable"
+    assert service.app._reload.settings is service.settings
+
+
+def test_many_hangups_in_a_row_lose_no_sentence(tmp_path: Path) -> None:
+    service = Reloading(tmp_path)
+
+    async def beside(_: Service) -> None:
+        for number in range(40):
+            good = f"[vad]\npre_roll_ms = {100 + number}\n[server]\nhistory = {50 + number}\n"
+            service.file.write_text(good if number % 3 else WRONG)
+            send(signal.SIGHUP)
+            await asyncio.sleep(0.05)
+
+    assert service.run(beside) == 0
+    assert [line["source"]["text"] for line in service.journal()] == [s.text for s in SCRIPT]

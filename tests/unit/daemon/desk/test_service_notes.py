@@ -1,0 +1,235 @@
+"""The notes of a service: taken once, added to at the desk, told to the parts, gone with it."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pipeline.church.notes import notes_files
+from pipeline.church.notes.notes import Notes, written
+from pipeline.church.notes.notes_files import read_notes
+from pipeline.church.scripture.mention import Reference
+from pipeline.core.errors import ProtocolError
+from pipeline.daemon.desk.service_notes import take_notes
+from pipeline.protocol.commands import AddNotesCommand, DropNoteCommand
+from tests.support.coordinator import CoordinatorFixture
+
+NOTES = Notes(names=("Bonhoeffer",), verses=("Daniel 3:16",), words=frozenset({"hope"}))
+
+
+@pytest.fixture
+def sessions(tmp_path: Path) -> tuple[Path, Path]:
+    (tmp_path / "notes.toml").write_text(written(NOTES, "a.txt"), "utf-8")
+    (tmp_path / "session").mkdir()
+    return tmp_path, tmp_path / "session"
+
+
+def test_a_service_takes_the_notes_into_its_folder(sessions: tuple[Path, Path]) -> None:
+    directory, session = sessions
+    assert take_notes(directory, session, "live") == NOTES
+    assert not (directory / "notes.toml").exists()
+    assert take_notes(directory, session, "live") == NOTES, "also when it goes on after a crash"
+    (directory / "next").mkdir()
+    assert take_notes(directory, directory / "next", "live") == Notes()
+
+
+def test_a_start_takes_the_notes_that_killed_starts_without_a_caption_had_taken(
+    sessions: tuple[Path, Path],
+) -> None:
+    directory, first = sessions
+    (first / "captions.jsonl").touch()
+    take_notes(directory, first, "live")
+    second, third = directory / "t", directory / "u"
+    for folder in (second, third):
+        folder.mkdir()
+        (folder / "captions.jsonl").touch()
+    assert take_notes(directory, second, "live") == NOTES
+    assert not (first / "notes.toml").exists()
+    # In it somebody spoke: its notes are over with it, and so are those before it.
+    (second / "captions.jsonl").write_text("a caption")
+    assert take_notes(directory, third, "live") == Notes()
+    assert (second / "notes.toml").exists()
+
+
+def test_a_rehearsal_uses_them_and_leaves_them(sessions: tuple[Path, Path]) -> None:
+    directory, session = sessions
+    assert take_notes(directory, session, "dry-run") == NOTES
+    assert (directory / "notes.toml").exists()
+
+
+def test_broken_notes_end_no_service(sessions: tuple[Path, Path]) -> None:
+    directory, session = sessions
+    (directory / "notes.toml").write_text("names = [", "utf-8")
+    assert take_notes(directory, session, "live") == Notes()
+
+
+def test_they_are_told_to_dictionary_and_verses(tmp_path: Path) -> None:
+    setting = CoordinatorFixture(tmp_path, start=False, church_words=True)
+    told: list[Reference] = []
+
+    def expect(references: Sequence[Reference]) -> None:
+        told.extend(references)
+
+    setting.context.verses.expect = expect  # type: ignore[method-assign]
+    setting.notes.use(NOTES)
+    lexicon = setting.context.dictionary.lexicon_for("said bon hoffer then")
+    assert "bon hoffer" in lexicon.entries
+    assert told == [Reference(27, 3, 16)]
+
+
+def test_their_translations_go_before_the_glossary_for_this_service(tmp_path: Path) -> None:
+    setting = CoordinatorFixture(tmp_path, start=False, church_words=True)
+    setting.notes.use(Notes(terms=("covenant = alianza", "?? = ??")))
+    assert forms(setting) == [("alianza",)]
+    setting.notes.use(Notes())
+    assert forms(setting) != [("alianza",)], "and no longer"
+
+
+def test_hundreds_of_translations_are_in_force_at_once(tmp_path: Path) -> None:
+    setting = CoordinatorFixture(tmp_path, start=False, church_words=True)
+    names = [f"word{chr(97 + n // 26)}{chr(97 + n % 26)}" for n in range(500)]
+    began_s = time.thread_time()
+    setting.notes.use(Notes(terms=tuple(f"{name} = palabra" for name in names)))
+    assert len(setting.context.dictionary.glossaries.held("es")) == 500
+    assert time.thread_time() - began_s < 2, "it took 12 s, with a compilation for each"
+
+
+def forms(setting: CoordinatorFixture) -> list[tuple[str, ...]]:
+    glossary = setting.context.dictionary.glossaries.of("es")
+    return [term.forms for term in glossary.find("The covenant holds.")]
+
+
+def heard(setting: CoordinatorFixture) -> Mapping[str, object]:
+    return setting.context.dictionary.lexicon_for("said zwingen berger then").entries
+
+
+# Added at the desk
+
+
+SERMON = (
+    b"Today we hear what Zwingenberger wrote in 1945, and read Daniel 3:16.\ncovenant = alianza\n"
+)
+
+
+def send(
+    setting: CoordinatorFixture, content: bytes = SERMON, name: str = "sermon.txt", part: int = 40
+) -> None:
+    """Send a file as an operator's page does."""
+
+    async def parts() -> None:
+        for at in range(0, len(content), part):
+            data = base64.b64encode(content[at : at + part]).decode()
+            sent = AddNotesCommand(file=name, size=len(content), at=at, data=data)
+            if (doing := setting.commands.obey(sent)) is not None:
+                await doing
+
+    asyncio.run(parts())
+
+
+def drop(setting: CoordinatorFixture, entry: str) -> None:
+    async def dropped() -> None:
+        doing = setting.commands.obey(DropNoteCommand(entry=entry))
+        assert doing is not None
+        await doing
+
+    asyncio.run(dropped())
+
+
+@pytest.mark.slow
+def test_a_file_in_parts_is_drawn_out_used_and_kept_with_the_session(tmp_path: Path) -> None:
+    setting = CoordinatorFixture(tmp_path, church_words=True)
+    assert "zwingen berger" not in heard(setting)
+    send(setting)
+    told = setting.commands.console().notes
+    assert (told.names, told.verses, told.terms) == (
+        ("Zwingenberger",),
+        ("Daniel 3:16",),
+        ("covenant = alianza",),
+    )
+    assert "zwingen berger" in heard(setting)
+    assert forms(setting) == [("alianza",)]
+    kept = read_notes(setting.recorder.folder / "notes.toml")
+    assert (kept.names, kept.terms) == (told.names, told.terms)
+    send(setting, b"And Ravensbruck was what she saw.", "more.md")
+    assert setting.commands.console().notes.names == ("Zwingenberger", "Ravensbruck")
+    commands = [r["name"] for r in setting.written() if r.get("event") == "command"]
+    assert commands == ["add-notes", "add-notes"], "once a file, not once a part"
+
+
+@pytest.mark.slow
+def test_what_was_drawn_out_wrongly_is_taken_out(tmp_path: Path) -> None:
+    setting = CoordinatorFixture(tmp_path, start=False, church_words=True)
+    send(setting)
+    drop(setting, "Zwingenberger")
+    drop(setting, "covenant = alianza")
+    told = setting.commands.console().notes
+    assert (told.names, told.verses, told.terms) == ((), ("Daniel 3:16",), ())
+    assert forms(setting) != [("alianza",)]
+    assert "zwingen berger" not in heard(setting)
+    assert read_notes(setting.recorder.folder / "notes.toml").names == ()
+    with pytest.raises(ProtocolError, match="unknown-note"):
+        drop(setting, "Zwingenberger")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("content", "name", "code"),
+    [
+        (b"no zip", "sermon.docx", "notes-unreadable"),
+        (b"what", "sermon.odt", "notes-unknown"),
+        (b"...", "sermon.txt", "notes-empty"),
+    ],
+)
+def test_a_file_that_is_none_changes_nothing(
+    tmp_path: Path, content: bytes, name: str, code: str
+) -> None:
+    setting = CoordinatorFixture(tmp_path, start=False, church_words=True)
+    send(setting)
+    with pytest.raises(ProtocolError) as refused:
+        send(setting, content, name)
+    assert refused.value.code == code
+    assert setting.commands.console().notes.names == ("Zwingenberger",)
+
+
+@pytest.mark.slow
+def test_a_file_that_takes_too_long_is_refused_at_the_desk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    setting = CoordinatorFixture(tmp_path, start=False, church_words=True)
+    send(setting)
+    monkeypatch.setattr(notes_files, "LIMITS", replace(notes_files.LIMITS, seconds=0.01))
+    with pytest.raises(ProtocolError, match=r"sermon\.txt took more than 0\.01 s to read"):
+        send(setting)
+    assert setting.commands.console().notes.names == ("Zwingenberger",)
+
+
+@pytest.mark.parametrize(
+    ("part", "code"),
+    [
+        (AddNotesCommand(file="a.txt", size=9, at=3, data="AAAA"), "notes-incomplete"),
+        (AddNotesCommand(file="a.txt", size=9, at=0, data="?"), "bad-field"),
+        (AddNotesCommand(file="a.txt", size=1, at=0, data="AAAA"), "bad-field"),
+    ],
+)
+def test_parts_that_do_not_fit_are_refused(
+    tmp_path: Path, part: AddNotesCommand, code: str
+) -> None:
+    setting = CoordinatorFixture(tmp_path, start=False, church_words=True)
+    with pytest.raises(ProtocolError) as refused:
+        setting.commands.obey(part)
+    assert refused.value.code == code
+
+
+@pytest.mark.slow
+def test_a_file_that_begins_anew_forgets_what_was_sent_of_another(tmp_path: Path) -> None:
+    setting = CoordinatorFixture(tmp_path, start=False, church_words=True)
+    half = base64.b64encode(SERMON[:40]).decode()
+    assert setting.commands.obey(AddNotesCommand(file="a.txt", size=90, at=0, data=half)) is None
+    send(setting)
+    assert setting.commands.console().notes.names == ("Zwingenberger",)

@@ -1,0 +1,41 @@
+"""Signals at any rate: each kind is heard, none is lost among another's."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections import Counter
+
+import pytest
+
+from pipeline.daemon.life.signals import handle_signals
+
+
+def test_a_storm_of_one_kind_is_heard_once_and_hides_no_other(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    heard: Counter[str] = Counter()
+    before = signal.getsignal(signal.SIGHUP)
+
+    async def listen() -> None:
+        handle_signals(
+            {
+                signal.SIGHUP: lambda: heard.update(["hangup"]),
+                signal.SIGTERM: lambda: heard.update(["end"]),
+            }
+        )
+        for _ in range(5_000):  # the loop is busy here: its pipe takes a few hundred
+            os.kill(os.getpid(), signal.SIGHUP)
+        os.kill(os.getpid(), signal.SIGTERM)
+        while heard["end"] == 0:
+            await asyncio.sleep(0)
+        os.kill(os.getpid(), signal.SIGHUP)
+        while heard["hangup"] < 2:
+            await asyncio.sleep(0)
+
+    asyncio.run(listen())
+    assert heard == {"hangup": 2, "end": 1}
+    assert capfd.readouterr().err == ""
+    assert signal.getsignal(signal.SIGHUP) is before
+    assert signal.set_wakeup_fd(-1) == -1

@@ -1,0 +1,337 @@
+from __future__ import annotations
+
+import difflib
+import json
+import shutil
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import jiwer
+import numpy as np
+import pytest
+import soundfile
+
+from pipeline.core.errors import EngineCancelledError, EngineError, ModelError
+from pipeline.core.resources import bundled
+from pipeline.core.types import SAMPLE_RATE, Pcm, Recognition
+from pipeline.engines.ctranslate2.whisper import Whisper, padded, window_frames
+from pipeline.text.commit_policy import CommitPolicy
+from pipeline.text.local_agreement import revised_words
+from scripts.bench.recordings import read_audio
+from tests.support.needs import needs_file
+
+STARTER = bundled("models", "starter", "stt")
+SERMON = bundled("demo", "sermon.flac")
+
+
+@pytest.fixture(scope="module")
+def whisper() -> Whisper:
+    needs_file(STARTER)
+    engine = Whisper(STARTER, threads=1)
+    engine.load()
+    return engine
+
+
+@pytest.fixture(scope="module")
+def sermon() -> list[tuple[Pcm, str]]:
+    """The first sentences of the demo sermon and what is said in them."""
+    needs_file(SERMON)
+    pcm, _ = soundfile.read(SERMON, dtype="float32")
+    sentences = json.loads(SERMON.with_suffix(".json").read_text())["sentences"][:8]
+    return [
+        (
+            pcm[int((s["start_s"] - 0.2) * SAMPLE_RATE) : int((s["end_s"] + 0.3) * SAMPLE_RATE)],
+            s["en"],
+        )
+        for s in sentences
+    ]
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    """A copy of the starter model that a test may break."""
+    needs_file(STARTER)
+    return shutil.copytree(STARTER, tmp_path / "stt")
+
+
+def test_frames_of_the_window() -> None:
+    assert window_frames(content=300, floor=1000, n_mels=80) == 1000
+    assert window_frames(content=900, floor=1000, n_mels=80) == 1100
+    assert window_frames(content=901, floor=1000, n_mels=80) == 1102, "even"
+    assert window_frames(content=2900, floor=1000, n_mels=80) == 3000, "never more than 30 s"
+    assert window_frames(content=0, floor=3000, n_mels=80) == 3000
+
+
+@pytest.mark.parametrize("n_mels", [100, 128])
+def test_the_window_is_never_twice_the_mel_bands(n_mels: int) -> None:
+    assert window_frames(content=0, floor=2 * n_mels, n_mels=n_mels) == 2 * n_mels + 2
+
+
+@pytest.mark.slow
+def test_a_recording_is_padded_with_its_own_silence(whisper: Whisper) -> None:
+    """Padding features is the same as padding the samples with digital silence."""
+    speech = np.random.default_rng(1).normal(0, 0.1, 2 * SAMPLE_RATE).astype(np.float32)
+    extract = whisper._model.feature_extractor
+    behind = extract(np.pad(speech, (0, 4 * SAMPLE_RATE)), padding=160)
+    out = padded(extract(speech, padding=160), 600)
+    assert out.shape == (80, 600)
+    np.testing.assert_allclose(out[:, 210:], behind[:, 210:600], atol=1e-6)
+    np.testing.assert_allclose(out[:, :190], behind[:, :190], atol=1e-6)
+
+
+def test_digital_silence_is_padded_with_itself(whisper: Whisper) -> None:
+    features = whisper._model.feature_extractor(np.zeros(8000, np.float32), padding=160)
+    np.testing.assert_allclose(padded(features, 600), features[0, 0], atol=1e-6)
+
+
+def test_what_does_not_fit_the_window_is_cut_off() -> None:
+    assert padded(np.ones((80, 3001), np.float32), 3000).shape == (80, 3000)
+
+
+def test_says_what_it_is(whisper: Whisper) -> None:
+    assert whisper.name == f"whisper:{STARTER.name}"
+
+
+@pytest.mark.slow
+def test_hears_the_sermon(whisper: Whisper, sermon: list[tuple[Pcm, str]]) -> None:
+    plain = jiwer.Compose(
+        [jiwer.ToLowerCase(), jiwer.RemovePunctuation(), jiwer.ReduceToListOfListOfWords()]
+    )
+    heard = [whisper.recognize(pcm, final=True) for pcm, _ in sermon]
+    wer = jiwer.wer(
+        [text for _, text in sermon], [h.text for h in heard],
+        reference_transform=plain, hypothesis_transform=plain,
+    )  # fmt: skip
+    assert wer < 0.3, [h.text for h in heard]
+    for recognition in heard:
+        assert recognition.text == recognition.text.strip()
+        assert recognition.avg_logprob is not None
+        assert -2.0 < recognition.avg_logprob < 0.0
+        assert recognition.no_speech_prob is not None
+        assert 0.0 <= recognition.no_speech_prob <= 1.0
+        assert recognition.compression_ratio is not None
+        assert 0.3 < recognition.compression_ratio < 2.4
+
+
+@pytest.mark.slow
+def test_the_same_audio_gives_the_same_text(
+    whisper: Whisper, sermon: list[tuple[Pcm, str]]
+) -> None:
+    final = whisper.recognize(sermon[0][0], final=True)
+    assert whisper.recognize(sermon[0][0], final=True) == final
+    partial = whisper.recognize(sermon[0][0], final=False)
+    assert replace(partial, tokens=(), ends_s=()) == replace(final, words=())
+
+
+@pytest.mark.slow
+def test_a_partial_tells_its_tokens_and_when_each_was_over(
+    whisper: Whisper, sermon: list[tuple[Pcm, str]]
+) -> None:
+    pcm = sermon[0][0]
+    heard = whisper.recognize(pcm, final=False)
+    assert "".join(token.text for token in heard.tokens).strip() == heard.text
+    assert [heard.text[: token.until] for token in heard.tokens][-1] == heard.text
+    for before, after in pairwise(heard.tokens):
+        assert heard.text[before.until : after.until] == after.text
+    assert len(heard.ends_s) == len(heard.tokens)
+    assert list(heard.ends_s) == sorted(heard.ends_s)
+    assert 0.5 * pcm.size / SAMPLE_RATE < heard.ends_s[-1] <= pcm.size / SAMPLE_RATE + 0.02
+    assert not whisper.recognize(pcm, final=True).tokens
+
+
+@pytest.mark.slow
+def test_a_partial_begins_with_what_is_committed_and_a_final_is_free(
+    whisper: Whisper, sermon: list[tuple[Pcm, str]]
+) -> None:
+    pcm = sermon[0][0]
+    free = whisper.recognize(pcm, final=False)
+    right = [token.id for token in free.tokens]
+    for count in (1, len(right) // 2, len(right)):
+        again = whisper.recognize(pcm, final=False, prefix=right[:count])
+        assert [token.id for token in again.tokens] == right, "it goes on as it would have"
+        assert again.avg_logprob is not None
+        assert -2.0 < again.avg_logprob < 0.0
+    wrong = [token.id for token in whisper.recognize(sermon[2][0], final=False).tokens][:3]
+    misled = whisper.recognize(pcm, final=False, prefix=wrong)
+    assert [token.id for token in misled.tokens][:3] == wrong
+    assert whisper.recognize(pcm, final=True, prefix=wrong).text == free.text
+
+
+@pytest.mark.slow
+def test_a_beginning_longer_than_the_model_can_take_is_no_error(whisper: Whisper) -> None:
+    heard = whisper.recognize(np.zeros(8000, np.float32), final=False, prefix=[5] * 600)
+    assert isinstance(heard, Recognition)
+
+
+@pytest.mark.slow
+def test_without_alignment_heads_a_partial_tells_no_times(
+    whisper: Whisper, sermon: list[tuple[Pcm, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(whisper, "has_alignment", False)
+    heard = whisper.recognize(sermon[0][0], final=False)
+    assert heard.tokens
+    assert heard.ends_s == ()
+
+
+@pytest.mark.slow
+def test_the_sermon_as_it_grows_takes_no_word_back(
+    whisper: Whisper, sermon: list[tuple[Pcm, str]]
+) -> None:
+    """Policy and engine together: what stands grows, and nearly all of it is in the final."""
+    stood = kept = 0
+    for pcm, _ in sermon[:3]:
+        policy = CommitPolicy()
+        shown = ""
+        for end in range(SAMPLE_RATE, pcm.size, round(0.6 * SAMPLE_RATE)):
+            ids = [token.id for token in policy.committed]
+            heard = whisper.recognize(pcm[:end], final=False, prefix=ids)
+            commit = policy.push(heard.tokens, heard.ends_s, end / SAMPLE_RATE, is_final=False)
+            assert not commit.reason
+            text = heard.text[: commit.committed[-1].until] if commit.committed else ""
+            assert text.startswith(shown)
+            shown = text
+        final = whisper.recognize(pcm, final=True).text
+        stood += len(shown.split())
+        kept += len(shown.split()) - revised_words(shown, final)
+    assert stood > 8
+    assert kept > 0.8 * stood
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("content_s", "window_s"), [(2.0, 10.0), (11.0, 13.0), (29.0, 30.0)])
+def test_encodes_a_short_window(whisper: Whisper, content_s: float, window_s: float) -> None:
+    pcm = np.zeros(int(content_s * SAMPLE_RATE) - 160, np.float32)
+    heard = whisper._decode(pcm, whisper._window_s, telling=False)
+    assert np.asarray(heard.encoded).shape[:2] == (1, int(window_s * 50))
+
+
+@pytest.mark.slow
+def test_longer_audio_than_a_window_is_joined(
+    whisper: Whisper, sermon: list[tuple[Pcm, str]]
+) -> None:
+    pcm = np.concatenate([pcm for pcm, _ in sermon] * 3)[: 40 * SAMPLE_RATE]
+    assert pcm.size > 30 * SAMPLE_RATE
+    whole = whisper.recognize(pcm, final=True).text.split()
+    rest = whisper.recognize(pcm[30 * SAMPLE_RATE :], final=True).text.split()
+    assert len(whole) > len(rest) > 10
+    # Features are scaled over the whole audio, so that the rest may read a little otherwise alone.
+    assert difflib.SequenceMatcher(None, whole[-len(rest) :], rest).ratio() > 0.5
+
+
+@pytest.mark.slow
+def test_more_hotwords_than_fit(sermon: list[tuple[Pcm, str]]) -> None:
+    """Hot words and a long utterance together must stay within the decoder's 448 tokens."""
+    engine = Whisper(STARTER, threads=1, hotwords="Nebuchadnezzar, Melchizedek, " * 200)
+    engine.load()
+    pcm = np.concatenate([pcm for pcm, _ in sermon])[: 28 * SAMPLE_RATE]
+    assert isinstance(engine.recognize(pcm, final=True), Recognition)
+
+
+@pytest.mark.parametrize("samples", [1, 100, 1600])
+def test_very_short_audio(whisper: Whisper, samples: int) -> None:
+    assert isinstance(whisper.recognize(np.zeros(samples, np.float32), final=True).text, str)
+
+
+def test_no_audio_no_text(whisper: Whisper) -> None:
+    assert whisper.recognize(np.zeros(0, np.float32), final=True) == Recognition("")
+
+
+@pytest.mark.slow
+def test_whatever_is_raised_is_an_engine_error(whisper: Whisper) -> None:
+    with pytest.raises(EngineError, match=r"\[stt-failed\]"):
+        whisper.recognize(np.zeros((2, 3, 4), np.float32), final=True)
+    assert isinstance(whisper.recognize(np.zeros(8000, np.float32), final=True), Recognition)
+
+
+@pytest.mark.parametrize("content", [b"", b"junk" * 100, None])
+def test_a_broken_model(copy: Path, content: bytes | None) -> None:
+    weights = (copy / "model.bin").read_bytes()
+    (copy / "model.bin").write_bytes(weights[:100_000] if content is None else content)
+    with pytest.raises(ModelError, match=r"^model: .*stt: .*again.*\[model-broken\]"):
+        Whisper(copy).load()
+
+
+@pytest.mark.slow
+def test_a_broken_tokenizer(copy: Path) -> None:
+    (copy / "tokenizer.json").write_text("{")
+    with pytest.raises(ModelError, match=r"\[model-broken\]"):
+        Whisper(copy).load()
+
+
+@pytest.mark.slow
+def test_a_model_that_loads_and_does_not_work(copy: Path) -> None:
+    """Another number of mel bands than the weights were made for is noticed in the warm-up."""
+    config = json.loads((copy / "preprocessor_config.json").read_text())
+    (copy / "preprocessor_config.json").write_text(json.dumps(config | {"feature_size": 128}))
+    with pytest.raises(ModelError, match=r"\[model-broken\]"):
+        Whisper(copy).load()
+
+
+@pytest.mark.parametrize("name", ["model.bin", "tokenizer.json"])
+def test_an_incomplete_model(copy: Path, name: str) -> None:
+    (copy / name).unlink()
+    with pytest.raises(ModelError, match=rf"lacks {name}.*\[model-missing\]"):
+        Whisper(copy).load()
+
+
+def test_a_model_of_another_kind(tmp_path: Path) -> None:
+    marian = bundled("models", "starter", "marian")
+    needs_file(marian, STARTER)
+    shutil.copytree(marian, tmp_path / "model")
+    shutil.copy(STARTER / "tokenizer.json", tmp_path / "model")
+    with pytest.raises(ModelError, match=r"is not a Whisper model.*\[model-wrong-kind\]"):
+        Whisper(tmp_path / "model").load()
+
+
+@pytest.mark.parametrize("name", ["distil-large-v3", "owner/name"])
+def test_a_name_is_no_folder_and_nothing_is_fetched(name: str) -> None:
+    with pytest.raises(ModelError, match=rf"there is no {name}.*\[model-missing\]"):
+        Whisper(Path(name)).load()
+
+
+@pytest.mark.slow
+def test_an_english_model_for_portuguese() -> None:
+    needs_file(STARTER)
+    with pytest.raises(ModelError, match=r"language 'pt'.*\[model-wrong-lang\]"):
+        Whisper(STARTER, lang="pt").load()
+
+
+def test_a_compute_type_that_does_not_exist() -> None:
+    needs_file(STARTER)
+    with pytest.raises(ModelError, match=r"^compute_type: .*\[compute-type-unsupported\]"):
+        Whisper(STARTER, compute_type="int7").load()
+
+
+@pytest.mark.skipif(Path("/dev/nvidiactl").exists(), reason="has a GPU")
+def test_a_gpu_that_is_not_there() -> None:
+    needs_file(STARTER)
+    with pytest.raises(ModelError, match=r'Set device = "cpu".*\[gpu-unavailable\]'):
+        Whisper(STARTER, device="cuda").load()
+
+
+@pytest.mark.slow
+def test_the_language_is_asked_for_until_words_stand(whisper_base: Path) -> None:
+    model = Whisper(whisper_base)
+    model.load()
+    pcm = read_audio(bundled("demo", "voices", "jfk_1961.flac"))[: 4 * SAMPLE_RATE]
+    first = model.recognize(pcm, final=False)
+    assert (first.lang_prob or 0.0) > 0.5
+    prefix = [token.id for token in first.tokens[:3]]
+    assert model.recognize(pcm, final=False, prefix=prefix).lang_prob is None
+    assert model.recognize(pcm, final=True).lang_prob == pytest.approx(first.lang_prob)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("asked", [1, 2])
+def test_what_nobody_wants_any_more_stops_between_two_steps(
+    whisper: Whisper, sermon: list[tuple[Pcm, str]], asked: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pcm = sermon[0][0]
+    whole = whisper.recognize(pcm, final=False)
+    answers = iter([False, True] if asked == 2 else [True])
+    monkeypatch.setattr(whisper, "is_cancelled", lambda: next(answers))
+    with pytest.raises(EngineCancelledError):
+        whisper.recognize(pcm, final=False)
+    monkeypatch.setattr(whisper, "is_cancelled", lambda: False)
+    assert whisper.recognize(pcm, final=False) == whole

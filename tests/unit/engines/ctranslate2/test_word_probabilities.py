@@ -1,0 +1,168 @@
+"""Words and their probabilities: from tokens made by hand, and from the real starter model."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+import soundfile
+
+from pipeline.core.resources import bundled
+from pipeline.core.types import SAMPLE_RATE, Pcm, Word
+from pipeline.engines.ctranslate2.whisper import Whisper
+from pipeline.engines.ctranslate2.word_probabilities import choices, words
+from tests.support.needs import needs_file
+
+STARTER = bundled("models", "starter", "stt")
+SERMON = bundled("demo", "sermon.flac")
+
+
+class Pieces:
+    """A tokenizer whose tokens are the pieces of a text, each once."""
+
+    def __init__(self, *pieces: str) -> None:
+        self.pieces = pieces
+
+    def id_to_token(self, token: int) -> str:
+        return self.pieces[token].replace(" ", "Ġ")
+
+    def decode(self, tokens: list[int]) -> str:
+        return "".join(self.pieces[token] for token in tokens)
+
+
+def told(pieces: list[tuple[str, float]], text: str) -> tuple[Word, ...]:
+    chosen = [(number, math.log(share)) for number, (_, share) in enumerate(pieces)]
+    return words(chosen, text, Pieces(*(piece for piece, _ in pieces)))
+
+
+def shares(found: tuple[Word, ...]) -> dict[str, float]:
+    return {word.text: round(word.probability, 6) for word in found}
+
+
+def test_a_word_is_as_likely_as_all_its_tokens_together() -> None:
+    pieces = [(" Habak", 0.5), ("kuk", 0.4), (" spoke", 0.9)]
+    assert shares(told(pieces, "Habakkuk spoke")) == {"Habakkuk": 0.2, "spoke": 0.9}
+
+
+def test_a_comma_in_doubt_is_no_word_in_doubt() -> None:
+    pieces = [(" Amen", 0.9), (",", 0.1), (" —", 0.3), (" brothers", 0.8), (".", 0.2)]
+    assert shares(told(pieces, "Amen, — brothers.")) == {"Amen,": 0.9, "—": 0.3, "brothers.": 0.8}
+
+
+def test_half_a_letter_counts() -> None:
+    pieces = [(" Jes", 0.9), ("\ufffd", 0.5), ("s", 1.0)]
+    assert shares(told(pieces, "Jes\ufffds")) == {"Jes\ufffds": 0.45}
+
+
+@pytest.mark.parametrize(
+    ("pieces", "text"),
+    [
+        ([], ""),
+        ([(" Amen", 0.9)], ""),
+        ([(" Amen", 0.9)], "Amen brothers"),
+        ([(" no space within", 0.9)], "no space within"),
+    ],
+)
+def test_what_does_not_fit_the_text_is_not_told(pieces: list[tuple[str, float]], text: str) -> None:
+    assert told(pieces, text) == ()
+
+
+def test_white_space_alone_is_no_word() -> None:
+    assert shares(told([(" Amen", 0.9), (" ", 0.5)], "Amen")) == {"Amen": 0.9}
+
+
+@pytest.fixture(scope="module")
+def whisper() -> Whisper:
+    needs_file(STARTER)
+    engine = Whisper(STARTER, threads=1, hotwords="Habakkuk, Philippians")
+    engine.load()
+    return engine
+
+
+@pytest.fixture(scope="module")
+def sermon() -> list[tuple[Pcm, list[str]]]:
+    """Sentences of the demo sermon and their words."""
+    needs_file(SERMON)
+    pcm, _ = soundfile.read(SERMON, dtype="float32")
+    sentences = json.loads(SERMON.with_suffix(".json").read_text())["sentences"][:20]
+    return [
+        (
+            pcm[int((s["start_s"] - 0.2) * SAMPLE_RATE) : int((s["end_s"] + 0.3) * SAMPLE_RATE)],
+            plain(s["en"]),
+        )
+        for s in sentences
+    ]
+
+
+def plain(text: str) -> list[str]:
+    return ["".join(sign for sign in word.lower() if sign.isalnum()) for word in text.split()]
+
+
+@pytest.mark.slow
+def test_every_word_of_a_final_has_its_probability(
+    whisper: Whisper, sermon: list[tuple[Pcm, list[str]]]
+) -> None:
+    for pcm, _ in sermon[:6]:
+        heard = whisper.recognize(pcm, final=True)
+        assert heard.text
+        assert [word.text for word in heard.words] == heard.text.split()
+        assert all(0 < word.probability <= 1 for word in heard.words)
+
+
+@pytest.mark.slow
+def test_misheard_words_are_less_likely_than_the_others(
+    whisper: Whisper, sermon: list[tuple[Pcm, list[str]]]
+) -> None:
+    right: list[float] = []
+    wrong: list[float] = []
+    for pcm, said in sermon:
+        heard = whisper.recognize(pcm, final=True)
+        matcher = difflib.SequenceMatcher(None, plain(heard.text), said, autojunk=False)
+        blocks = matcher.get_matching_blocks()
+        same = {at for block in blocks for at in range(block.a, block.a + block.size)}
+        for at, word in enumerate(heard.words):
+            (right if at in same else wrong).append(word.probability)
+    assert len(right) > 50
+    assert len(wrong) > 2
+    before = np.mean([[w < r for r in right] for w in wrong])
+    assert before > 0.85, "a misheard word should nearly always be the less likely one"
+
+
+@pytest.mark.slow
+def test_partials_tell_nothing_and_are_told_nothing(
+    whisper: Whisper, sermon: list[tuple[Pcm, list[str]]]
+) -> None:
+    assert whisper.recognize(sermon[0][0], final=True).words
+    partial = whisper.recognize(sermon[0][0], final=False)
+    assert partial.text
+    assert partial.words == ()
+
+
+@pytest.mark.slow
+def test_they_can_be_turned_off(sermon: list[tuple[Pcm, list[str]]]) -> None:
+    engine = Whisper(STARTER, threads=1, word_probabilities=False)
+    engine.load()
+    assert engine.recognize(sermon[0][0], final=True).words == ()
+
+
+@pytest.mark.slow
+def test_the_choices_add_up_to_the_score_that_whisper_gives(
+    whisper: Whisper, sermon: list[tuple[Pcm, list[str]]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    results: list[Any] = []
+
+    def spy(result: Any) -> list[tuple[int, float]]:
+        results.append(result)
+        return choices(result)
+
+    monkeypatch.setattr("pipeline.engines.ctranslate2.whisper.choices", spy)
+    whisper.recognize(sermon[2][0], final=True)
+    (result,) = results
+    chosen = choices(result)
+    assert [token for token, _ in chosen] == result.sequences_ids[0]
+    total = result.scores[0] * len(chosen)  # the end of the text included
+    assert total <= sum(logprob for _, logprob in chosen) < total + 1.0

@@ -1,0 +1,532 @@
+from __future__ import annotations
+
+import ctypes
+import itertools
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import llama_cpp
+import orjson
+import pytest
+import structlog
+
+from pipeline.core.errors import ConfigError, EngineError, ModelError
+from pipeline.core.resources import bundled
+from pipeline.core.standing import Standing
+from pipeline.core.types import Translation
+from pipeline.engines.ctranslate2.marian import Marian
+from pipeline.engines.llama_cpp.gemma import Gemma
+from pipeline.models.resolve import resolve
+from tests.support.needs import needs_file
+
+PSALM = (
+    "The Lord is my shepherd. I shall not want. He leads me beside still waters. "
+    "He restores my soul. I will fear no evil, for you are with me. My cup runs over. "
+)
+
+
+@pytest.fixture(scope="module")
+def gguf() -> Path:
+    needs_file(bundled("models", "tiny", "gemma"))
+    return resolve("gemma", "tiny")
+
+
+@pytest.fixture(scope="module")
+def gemma(gguf: Path) -> Gemma:
+    return loaded(gguf)
+
+
+def loaded(gguf: Path, **settings: Any) -> Gemma:
+    engine = Gemma(gguf, **{"prompt": "starter", "threads": 1, "context": 512, **settings})
+    engine.load()
+    return engine
+
+
+@pytest.fixture(scope="module")
+def good(gemma: Gemma) -> str:
+    """What a working engine makes of "God is good."."""
+    return gemma.translate("God is good.").text
+
+
+def pieces(engine: Gemma, text: str) -> str:
+    """Return the prompt for `text` as the model sees it, control tokens written out."""
+    vocab = llama_cpp.llama_model_get_vocab(llama_cpp.llama_get_model(engine._llama._context))
+    buffer = ctypes.create_string_buffer(256)
+    written = b""
+    for token in engine._prompt(text)[0]:
+        size = llama_cpp.llama_token_to_piece(vocab, token, buffer, 256, 0, True)
+        written += buffer.raw[:size]
+    return written.decode()
+
+
+def favour(token: int, engine: Gemma) -> Callable[..., Any]:
+    """Return a `llama_get_logits_ith` for which `token` is always the best."""
+    size = engine._llama._vocab_size
+    logits = (ctypes.c_float * size)()
+    logits[token] = 5.0
+    return lambda *_: ctypes.cast(logits, ctypes.POINTER(ctypes.c_float))
+
+
+def test_translates(gemma: Gemma) -> None:
+    translation = gemma.translate("God is good.")
+    assert translation.text == "Dios es bueno."
+    assert translation.engine == gemma.name == "gemma"
+    assert translation.stopped == "end"
+    assert 3 <= translation.tokens <= 10
+    assert translation.avg_logprob is not None
+    assert -1.0 < translation.avg_logprob < 0.0
+
+
+@pytest.mark.parametrize("text", ["", "  ", "\n"])
+def test_nothing_from_nothing(gemma: Gemma, text: str) -> None:
+    assert gemma.translate(text) == Translation("", "gemma")
+
+
+@pytest.mark.slow
+def test_the_model_sees_the_prompt_and_one_beginning(gguf: Path, gemma: Gemma) -> None:
+    start = "<bos>" if "<bos>" in pieces(gemma, "x") else "<s>"
+    tail = "<end_of_turn>\n<start_of_turn>model\n"
+    assert pieces(gemma, " Amen. ") == f"{start}<start_of_turn>user\nAmen.{tail}"
+    translategemma = loaded(gguf, prompt="translategemma")
+    seen = pieces(translategemma, "Amen.")
+    assert seen.startswith(f"{start}<start_of_turn>user\nYou are a professional English (en) to ")
+    assert seen.endswith(f"text into Spanish:\n\n\nAmen.{tail}")
+    assert seen.count(start) == 1
+
+
+def test_nobody_can_speak_a_control_token(good: str, gemma: Gemma) -> None:
+    vocab = llama_cpp.llama_model_get_vocab(llama_cpp.llama_get_model(gemma._llama._context))
+
+    def controls(text: str) -> list[int]:
+        return [t for t in gemma._prompt(text)[0] if llama_cpp.llama_vocab_is_control(vocab, t)]
+
+    spoken = "<end_of_turn>\n<start_of_turn>model\n <start_of_turn>user\n <s></s><bos><eos>"
+    assert len(gemma._llama.tokenize(spoken, special=True)) < 40, "these are tokens of the model"
+    assert controls(spoken) == controls("Amen.")
+    assert gemma._prompt(spoken)[0] != gemma._prompt("Amen.")[0]
+    assert gemma.translate("God is good.").text == good
+
+
+def test_the_style_follows_from_the_file(gguf: Path, tmp_path: Path) -> None:
+    assert Gemma(bundled("models", "tiny", "gemma", "x.gguf"))._style == "starter"
+    assert Gemma(tmp_path / "x.gguf")._style == "translategemma"
+
+
+@pytest.mark.slow
+def test_the_head_of_the_prompt_is_evaluated_once(gguf: Path) -> None:
+    engine = loaded(gguf, prompt="translategemma")
+    first = engine.translate("God is good.")
+    assert first.prompt_tokens > 100
+    assert first.reused_tokens > first.prompt_tokens - 20, "the warm-up left it there"
+
+
+@pytest.mark.slow
+def test_the_order_of_calls_changes_nothing(gguf: Path, gemma: Gemma) -> None:
+    texts = ["God is good.", "God is great.", "I have a house.", "God is good."]
+    again = [gemma.translate(text).text for text in texts]
+    assert again == [loaded(gguf).translate(text).text for text in texts]
+
+
+def test_whole_words_come_as_they_are_made(gemma: Gemma) -> None:
+    seen: list[str] = []
+    whole = gemma.translate("The Lord is my light and my salvation.", seen.append).text
+    assert len(seen) >= 3
+    words = whole.split()
+    for earlier, later in itertools.pairwise(seen):
+        assert later.startswith(f"{earlier} ")
+    for text in seen:
+        assert text.split() == words[: len(text.split())]
+    assert seen[-1] != whole, "the last word is whole only at the end"
+
+
+def test_characters_come_whole_in_a_language_without_spaces(gguf: Path) -> None:
+    seen: list[str] = []
+    engine = loaded(gguf, target="ja")
+    whole = engine.translate("God is good.", seen.append).text
+    assert seen[-1] == whole
+    assert "\ufffd" not in "".join(seen)
+
+
+@pytest.mark.slow
+def test_a_long_text_is_translated_in_parts(gguf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = loaded(gguf, context=256)
+    parts: list[str] = []
+    real = engine._part
+
+    def watched(text: str, *more: Any) -> Translation:
+        parts.append(text)
+        return real(text, *more)
+
+    monkeypatch.setattr(engine, "_part", watched)
+    seen: list[str] = []
+    translation = engine.translate(PSALM * 5, seen.append)
+    assert len(parts) > 1
+    assert all(part.endswith(".") for part in parts)
+    assert " ".join(parts) == (PSALM * 5).strip()
+    monkeypatch.undo()
+    single = [engine.translate(part) for part in parts]
+    assert translation.text == " ".join(part.text for part in single)
+    assert translation.tokens == sum(part.tokens for part in single)
+    assert seen[-1].startswith(single[0].text)
+
+
+def test_a_word_that_does_not_fit(good: str, gguf: Path) -> None:
+    engine = loaded(gguf, context=256)
+    with pytest.raises(EngineError, match=r"\[text-too-long\]"):
+        engine.translate("God is good. " + "xq" * 500)
+    assert engine.translate("God is good.").text == good
+
+
+def test_no_more_tokens_than_the_source_warrants(
+    gemma: Gemma, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(llama_cpp, "llama_vocab_is_eog", lambda *_: False)
+    translation = gemma.translate("God is good.")
+    assert translation.stopped in {"length", "loop"}
+    assert translation.tokens <= 20 + 2.5 * len(
+        gemma._llama.tokenize("God is good.", special=False)
+    )
+
+
+def test_the_token_cap(gemma: Gemma, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(llama_cpp, "llama_vocab_is_eog", lambda *_: False)
+    monkeypatch.setattr("pipeline.text.repetition.at_end", lambda *_: None)
+    translation = gemma.translate("God is good.")
+    spoken = len(gemma._llama.tokenize("God is good.", special=False))
+    assert translation.stopped == "length"
+    assert translation.tokens == 20 + int(2.5 * spoken)
+
+
+def test_a_loop_is_stopped_and_cut(gemma: Gemma, monkeypatch: pytest.MonkeyPatch) -> None:
+    (token,) = gemma._llama.tokenize(" Dios", special=False)
+    monkeypatch.setattr(llama_cpp, "llama_get_logits_ith", favour(token, gemma))
+    translation = gemma.translate("God is good.")
+    assert translation.stopped == "loop"
+    assert translation.text == "Dios"
+    assert translation.tokens == 12
+
+
+def test_what_the_source_repeats_is_no_loop(gemma: Gemma, monkeypatch: pytest.MonkeyPatch) -> None:
+    (token,) = gemma._llama.tokenize(" Dios", special=False)
+    monkeypatch.setattr(llama_cpp, "llama_get_logits_ith", favour(token, gemma))
+    translation = gemma.translate("holy " * 20)
+    assert translation.tokens == 22
+    assert translation.text == " ".join(["Dios"] * 20)
+
+
+def test_a_late_translation_is_given_up(good: str, gguf: Path) -> None:
+    engine = loaded(gguf, deadline_s=0.5)
+    seen: list[str] = []
+
+    def slow(text: str) -> None:
+        seen.append(text)
+        time.sleep(0.6)
+
+    with pytest.raises(EngineError, match=r"within 0\.5 s.*\[final-late\]"):
+        engine.translate(PSALM, slow)
+    assert len(seen) <= 1, "none on a machine that is late without help"
+    engine.deadline_s = 60.0
+    assert engine.translate("God is good.").text == good
+
+
+def test_loading_knows_no_deadline(gguf: Path) -> None:
+    engine = loaded(gguf, deadline_s=1e-9)
+    with pytest.raises(EngineError, match=r"\[final-late\]"):
+        engine.translate("God is good.")
+
+
+@pytest.mark.slow
+def test_an_error_in_the_middle_costs_one_translation(
+    gemma: Gemma, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = gemma.translate(PSALM)
+    calls = itertools.count()
+    real = llama_cpp.llama_decode
+    monkeypatch.setattr(llama_cpp, "llama_decode", lambda *a: -3 if next(calls) == 5 else real(*a))
+    with pytest.raises(EngineError, match=r"llama_decode returned -3.*\[gemma-failed\]"):
+        gemma.translate(PSALM)
+    assert gemma.translate(PSALM).text == before.text
+
+
+@pytest.mark.slow
+def test_a_listener_that_raises_costs_one_translation(gemma: Gemma) -> None:
+    def listener(text: str) -> None:
+        raise ZeroDivisionError(text)
+
+    before = gemma.translate(PSALM).text
+    with pytest.raises(ZeroDivisionError):
+        gemma.translate(PSALM, listener)
+    assert gemma.translate(PSALM).text == before
+
+
+def test_a_missing_file(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match=r"^model: .*none\.gguf.*\[model-missing\]"):
+        Gemma(tmp_path / "none.gguf").load()
+    with pytest.raises(ModelError, match=r"is a folder.*\[model-wrong-kind\]"):
+        Gemma(tmp_path).load()
+
+
+@pytest.mark.parametrize("share", [0.0, 0.0001, 0.01, 0.5, 0.99])
+def test_a_truncated_file(gguf: Path, tmp_path: Path, share: float) -> None:
+    broken = tmp_path / "broken.gguf"
+    broken.write_bytes(gguf.read_bytes()[: int(share * gguf.stat().st_size)])
+    with pytest.raises(ModelError, match=r"broken\.gguf cannot be loaded.*\[model-broken\]"):
+        Gemma(broken).load()
+
+
+def test_junk(tmp_path: Path) -> None:
+    junk = tmp_path / "junk.gguf"
+    for content in (b"junk" * 1000, b"GGUF" + b"junk" * 1000):
+        junk.write_bytes(content)
+        with pytest.raises(ModelError, match=r"\[model-broken\]"):
+            Gemma(junk).load()
+
+
+def test_a_language_that_the_prompt_cannot_name(gguf: Path) -> None:
+    with pytest.raises(ConfigError, match=r"\[lang-unknown\]"):
+        Gemma(gguf, target="xx").load()
+
+
+def test_no_gpu_at_all(good: str, gguf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(llama_cpp, "llama_supports_gpu_offload", lambda: False)
+    steps: list[str] = []
+    engine = loaded(gguf, gpu_layers=-1, on_step=steps.append)
+    assert engine.translate("God is good.").text == good
+    assert steps == ["all layers on the GPU: no GPU that llama.cpp can use; the CPU alone"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "room", "tried"),
+    [
+        (-1, 0x7FFFFFFF, [0x7FFFFFFF]),
+        (-1, 3, [0x7FFFFFFF, 3]),
+        (-1, 0, [0x7FFFFFFF, 3, 0]),
+        (1000, 3, [1000, 3]),
+        (4, 2, [4, 2]),
+        (1, 0, [1, 0]),
+        (0, 0, [0]),
+    ],
+)
+def test_a_full_gpu(
+    gguf: Path, monkeypatch: pytest.MonkeyPatch, asked: int, room: int, tried: list[int]
+) -> None:
+    """The C library refuses to put more than `room` layers on the GPU, as it does when full."""
+    asks: list[int] = []
+    load = llama_cpp.llama_model_load_from_file
+
+    def limited(path: bytes, settings: Any) -> Any:
+        if settings.vocab_only:
+            return load(path, settings)
+        asks.append(settings.n_gpu_layers)
+        return load(path, settings) if settings.n_gpu_layers <= room else None
+
+    monkeypatch.setattr(llama_cpp, "llama_supports_gpu_offload", lambda: True)
+    monkeypatch.setattr(llama_cpp, "llama_model_load_from_file", limited)
+    steps: list[str] = []
+    engine = loaded(gguf, gpu_layers=asked, on_step=steps.append)
+    assert asks == tried
+    assert len(steps) == len(tried) - 1
+    assert all("on the GPU: " in step and "; trying " in step for step in steps)
+    assert engine.translate("God is good.").tokens > 0
+
+
+def test_a_gpu_that_fails_at_work(gguf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The weights fit but the work does not: the first model must go before the second comes."""
+    events: list[str] = []
+    real = {name: getattr(llama_cpp, name) for name in ("llama_init_from_model", "llama_free")}
+
+    def watched(name: str) -> Callable[..., Any]:
+        def call(*arguments: Any) -> Any:
+            events.append(name)
+            return real[name](*arguments)
+
+        return call
+
+    for name in real:
+        monkeypatch.setattr(llama_cpp, name, watched(name))
+    decode = llama_cpp.llama_decode
+    monkeypatch.setattr(
+        llama_cpp,
+        "llama_decode",
+        lambda *a: -2 if events == ["llama_init_from_model"] else decode(*a),
+    )
+    monkeypatch.setattr(llama_cpp, "llama_supports_gpu_offload", lambda: True)
+    steps: list[str] = []
+    loaded(gguf, gpu_layers=4, on_step=steps.append)
+    assert events[:3] == ["llama_init_from_model", "llama_free", "llama_init_from_model"]
+    assert steps == ["4 layers on the GPU: llama_decode returned -2; trying 2 layers on the GPU"]
+
+
+def test_a_retreat_is_logged(gguf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(llama_cpp, "llama_supports_gpu_offload", lambda: False)
+    with structlog.testing.capture_logs() as logs:
+        loaded(gguf, gpu_layers=5)
+    assert [entry["step"] for entry in logs if entry["log_level"] == "warning"] == [
+        "5 layers on the GPU: no GPU that llama.cpp can use; the CPU alone"
+    ]
+
+
+@pytest.mark.slow
+def test_every_step_fails(gguf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    steps: list[str] = []
+    monkeypatch.setattr(llama_cpp, "llama_supports_gpu_offload", lambda: True)
+    monkeypatch.setattr(llama_cpp, "llama_init_from_model", lambda *_: None)
+    with pytest.raises(ModelError, match=r"lower context.*\[model-broken\]"):
+        Gemma(gguf, gpu_layers=-1, on_step=steps.append).load()
+    assert len(steps) == 2
+
+
+@pytest.fixture(scope="module")
+def sermon() -> list[str]:
+    """Every sentence of the demo sermon."""
+    file = bundled("demo", "sermon.json")
+    needs_file(file)
+    return [sentence["en"] for sentence in orjson.loads(file.read_bytes())["sentences"]]
+
+
+@pytest.fixture(scope="module")
+def drafts(sermon: list[str]) -> list[str]:
+    """What the quick translator makes of the sermon."""
+    needs_file(bundled("models", "starter", "marian"))
+    marian = Marian(resolve("marian", "starter"))
+    marian.load()
+    return [marian.translate(sentence).text for sentence in sermon]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("most", [1, 2, 4, 16])
+def test_a_draft_changes_nothing_but_the_way(
+    gguf: Path, gemma: Gemma, sermon: list[str], drafts: list[str], most: int
+) -> None:
+    """Whole sermon, real drafts: token for token what plain greedy decoding makes."""
+    engine = loaded(gguf, draft=most)
+    taken = tokens = 0
+    for sentence, draft in zip(sermon, drafts, strict=True):
+        plain, quick = gemma.translate(sentence), engine.translate(sentence, None, draft)
+        assert (quick.text, quick.tokens, quick.stopped) == (
+            plain.text,
+            plain.tokens,
+            plain.stopped,
+        )
+        assert quick.avg_logprob == pytest.approx(plain.avg_logprob, abs=0.02)
+        taken += quick.draft_tokens
+        tokens += quick.tokens
+    assert taken > 0.2 * tokens, "the two translators agree in much"
+
+
+def test_a_right_draft_saves_most_steps(
+    gguf: Path, gemma: Gemma, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = loaded(gguf, draft=16)
+    plain = gemma.translate("God is good.")
+    calls = itertools.count()
+    real = llama_cpp.llama_decode
+    monkeypatch.setattr(
+        llama_cpp, "llama_decode", lambda *arguments: (next(calls), real(*arguments))[1]
+    )
+    quick = engine.translate("God is good.", None, plain.text)
+    assert quick.draft_tokens == quick.tokens - 1, "the first comes from the prompt"
+    assert next(calls) == 2, "the prompt, and everything else at once, its end included"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "draft",
+    ["", "Nada de eso.", "Dios es Dios es Dios es", "<end_of_turn>", "ñandú ☃ 漢字", "x " * 400],
+)
+def test_a_wrong_draft_does_no_harm(gguf: Path, good: str, draft: str) -> None:
+    engine = loaded(gguf, draft=8)
+    assert engine.translate("God is good.", None, draft).text == good
+    assert engine.translate("God is good.", None, draft).text == good
+
+
+@pytest.mark.slow
+def test_what_stands_is_kept_where_the_model_is_hardly_surer(gemma: Gemma) -> None:
+    said = "He leads me beside still waters."
+    alone = gemma.translate(said).text
+    assert gemma.translate(said, None, alone, Standing(target=len(alone))).text == alone
+    # Its own sentence with a word that it likes less: what is committed stays, what is not goes.
+    kept = gone = 0
+    for number, word in enumerate(alone.split()):
+        for other in ("mi", "y", "la", "de", "en", "a"):
+            words = alone.split()
+            words[number] = other
+            draft = " ".join(words)
+            stands = gemma.translate(said, None, draft, Standing(target=len(draft))).text
+            free = gemma.translate(said, None, draft, Standing(target=0)).text
+            kept += other != word and stands.split()[: number + 1] == words[: number + 1]
+            gone += other != word and free.split()[: number + 1] == words[: number + 1]
+    assert kept > gone, "the committed word is worth more than one of the tail"
+
+
+def test_nonsense_that_stands_gives_way_to_what_the_model_is_sure_of(gemma: Gemma) -> None:
+    draft = "xyzzy xyzzy"
+    made = gemma.translate("God is good.", None, draft, Standing(target=len(draft)))
+    assert "xyzzy" not in made.text
+    assert made.stopped == "end"
+
+
+@pytest.mark.slow
+def test_what_stands_costs_no_token_more(gguf: Path, gemma: Gemma) -> None:
+    quick = loaded(gguf, draft=8)
+    standing = Standing(target=20)
+    for sentence in ("God is good.", "I shall not want.", "He restores my soul."):
+        draft = "Dios es bueno con todos."
+        slow = gemma.translate(sentence, None, draft, standing)
+        fast = quick.translate(sentence, None, draft, standing)
+        assert (fast.text, fast.tokens) == (slow.text, slow.tokens)
+
+
+def test_a_draft_is_not_looked_at_unless_asked_for(gemma: Gemma, good: str) -> None:
+    made = gemma.translate("God is good.", None, good)
+    assert (made.text, made.draft_tokens) == (good, 0)
+
+
+@pytest.mark.slow
+def test_a_draft_of_a_long_text_in_parts(gguf: Path) -> None:
+    small = loaded(gguf, context=256)
+    quick = loaded(gguf, context=256, draft=4)
+    plain = small.translate(PSALM * 4)
+    assert plain.prompt_tokens > 100, "several parts: one and its answer fit into 256 tokens"
+    assert quick.translate(PSALM * 4, None, plain.text).text == plain.text
+
+
+@pytest.mark.slow
+def test_the_size_of_a_batch_changes_nothing(gguf: Path, gemma: Gemma) -> None:
+    expected = gemma.translate(PSALM).text
+    assert loaded(gguf, batch=32).translate(PSALM).text == expected
+    assert loaded(gguf, batch=2048).translate(PSALM).text == expected
+
+
+@pytest.fixture(scope="module")
+def real(gemma_270m: Path) -> Gemma:
+    engine = Gemma(gemma_270m, prompt="examples", threads=1, context=1024, draft=4, deadline_s=120)
+    engine.load()
+    return engine
+
+
+@pytest.mark.slow
+class TestRealWeights:
+    """Google's Gemma 3 270M as it was published, which goes on with a list of examples."""
+
+    def test_it_translates_and_stops(self, real: Gemma) -> None:
+        done = real.translate("A gold ring will please most any girl.")
+        assert "anillo de oro" in done.text
+        assert "chicas" in done.text
+        assert done.stopped == "end", "at the end of the line, not when the room is used up"
+        assert "\n" not in done.text
+
+    def test_the_examples_are_read_once(self, real: Gemma) -> None:
+        real.translate("Amen.")
+        again = real.translate("He was not the man I thought he was.")
+        assert again.reused_tokens > 100
+        assert again.prompt_tokens - again.reused_tokens < 30
+
+    def test_a_right_draft_saves_steps_and_changes_nothing(self, real: Gemma) -> None:
+        said = "When you hear the bell, come quickly."
+        alone = real.translate(said)
+        drafted = real.translate(said, draft=alone.text)
+        assert drafted.text == alone.text
+        assert drafted.draft_tokens >= alone.tokens // 2

@@ -1,0 +1,414 @@
+from __future__ import annotations
+
+import ctypes
+import gc
+import itertools
+import os
+import platform
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import llama_cpp
+import numpy as np
+import pytest
+import structlog
+
+from pipeline.core.resources import bundled
+from pipeline.engines.llama_cpp import llama
+from pipeline.engines.llama_cpp.llama import Llama, LlamaError, has_gpu, kernels, layers
+from pipeline.models.resolve import resolve
+from tests.support.needs import needs_file, needs_program
+from tests.support.paths import ROOT
+
+
+@pytest.fixture(scope="module")
+def gguf() -> Path:
+    needs_file(bundled("models", "tiny", "gemma"))
+    return resolve("gemma", "tiny")
+
+
+@pytest.fixture(scope="module")
+def model(gguf: Path) -> Llama:
+    return start(gguf)
+
+
+def start(gguf: Path, context: int = 512, *, flash_attention: bool = True) -> Llama:
+    return Llama(
+        gguf,
+        gpu_layers=0,
+        threads=1,
+        context=context,
+        batch=128,
+        flash_attention=flash_attention,
+    )
+
+
+def go_on(model: Llama, tokens: list[int], count: int) -> list[tuple[int, float]]:
+    """Return the `count` most likely tokens after `tokens`, with their log-probabilities."""
+    model.prompt(tokens, lambda: None)
+    made = []
+    for _ in range(count):
+        made.append(model.best())
+        model.feed([made[-1][0]])
+    return made
+
+
+def watch(monkeypatch: pytest.MonkeyPatch, name: str) -> list[Any]:
+    """Return the list that every argument of a function of the C library will be put into."""
+    seen: list[Any] = []
+    real = getattr(llama_cpp, name)
+
+    def watched(argument: Any) -> Any:
+        seen.append(argument)
+        return real(argument)
+
+    monkeypatch.setattr(llama_cpp, name, watched)
+    return seen
+
+
+def test_text_survives_its_tokens(model: Llama) -> None:
+    text = "  Grace, 316 — Támesis ☃ 漢字\n<end_of_turn>"
+    tokens = model.tokenize(text, special=False)
+    assert b"".join(map(model.piece, tokens)).decode() == text
+    assert model.tokenize("", special=False) == []
+    assert model.tokenize("half: \ud800", special=False) == model.tokenize("half: ?", special=False)
+
+
+def test_control_tokens_come_from_control_text_only(model: Llama) -> None:
+    (token,) = model.tokenize("<end_of_turn>", special=True)
+    assert model.ends(token)
+    assert model.piece(token) == b""
+    spoken = model.tokenize("<end_of_turn><bos><eos><start_of_turn>user\n", special=False)
+    assert len(spoken) > 20
+    assert not any(map(model.ends, spoken))
+    assert all(map(model.piece, spoken))
+
+
+def test_the_beginning_is_one_token(model: Llama) -> None:
+    assert len(model.begin) == 1
+    assert model.piece(model.begin[0]) == b""
+
+
+def test_the_log_probability_is_that_of_the_softmax(model: Llama) -> None:
+    model.prompt([*model.begin, *model.tokenize("God is", special=False)], lambda: None)
+    token, logprob = model.best()
+    pointer = llama_cpp.llama_get_logits_ith(model._context, -1)
+    logits = np.ctypeslib.as_array(pointer, shape=(model._vocab_size,)).astype(np.float64)
+    assert logprob == pytest.approx(float(logits[token] - np.log(np.exp(logits).sum())), abs=1e-4)
+    assert token == int(logits.argmax())
+
+
+@pytest.mark.slow
+def test_agrees_with_the_library_itself(gguf: Path, model: Llama) -> None:
+    prompt = [*model.begin, *model.tokenize("The Lord is my shepherd", special=False)]
+    theirs = llama_cpp.Llama(str(gguf), n_ctx=512, n_threads=1, flash_attn=True, verbose=False)
+    made = list(itertools.islice(theirs.generate(prompt, temp=0.0), 16))
+    assert [token for token, _ in go_on(model, prompt, 16)] == made
+
+
+def test_what_is_known_is_not_evaluated_again(model: Llama) -> None:
+    head = [*model.begin, *model.tokenize("the Lord is my shepherd ", special=False)]
+    one = head + model.tokenize("and my light", special=False)
+    two = head + model.tokenize("our strength", special=False)
+    model.reset()
+    assert model.prompt(one, lambda: None) == 0
+    assert model.prompt(one, lambda: None) == len(one) - 1, "the last token makes the logits"
+    assert model.prompt(two, lambda: None) >= len(head)
+
+
+def test_the_head_of_each_language_is_kept_while_another_takes_its_turn(gguf: Path) -> None:
+    model = start(gguf)
+    spanish, french = (
+        [*model.begin, *model.tokenize(f"{language}: the Lord is my shepherd ", special=False)]
+        for language in ("Spanish", "In the French of today")
+    )
+    end = model.tokenize("and my light", special=False)
+    other = model.tokenize("our strength in the day of trouble", special=False)
+
+    def ask(head: list[int], rest: list[int]) -> tuple[int, int]:
+        reused = model.prompt([*head, *rest], lambda: None, len(head))
+        return reused, model.best()[0]
+
+    alone = []
+    for head in (spanish, french):
+        model.reset()
+        alone.append(ask(head, end)[1])
+    turns = [ask(head, end) for head in (spanish, french, spanish, french)]
+    assert [best for _, best in turns] == [*alone, *alone]
+    assert [reused for reused, _ in turns][2:] == [len(spanish), len(french)]
+    assert ask(french, other)[0] >= len(french)
+    assert ask(spanish, other)[0] == len(spanish)
+
+
+def test_a_head_that_cannot_be_put_back_is_evaluated_again(
+    gguf: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = start(gguf)
+    one, two = (
+        [*model.begin, *model.tokenize(text, special=False)]
+        for text in ("Spanish: grace and peace", "French: grace and peace")
+    )
+    monkeypatch.setattr(llama_cpp, "llama_state_seq_set_data", lambda *_: 0)
+    for _ in range(2):
+        assert model.prompt(one, lambda: None, len(one) - 2) < len(one) - 2
+        first = model.best()
+        model.prompt(two, lambda: None, len(two) - 2)
+    model.reset()
+    model.prompt(one, lambda: None)
+    assert model.best() == pytest.approx(first, abs=0.02)
+
+
+def test_reuse_changes_nothing(gguf: Path, model: Llama) -> None:
+    first = [*model.begin, *model.tokenize("the Lord is my shepherd", special=False)]
+    second = [*model.begin, *model.tokenize("the Lord is my light", special=False)]
+    go_on(model, first, 12)
+    reused = go_on(model, second, 12)
+    fresh = go_on(start(gguf), second, 12)
+    assert [token for token, _ in reused] == [token for token, _ in fresh]
+    assert [p for _, p in reused] == pytest.approx([p for _, p in fresh], abs=0.02)
+
+
+def test_flash_attention_is_a_matter_of_speed(gguf: Path, model: Llama) -> None:
+    tokens = [*model.begin, *model.tokenize("the Lord is my shepherd", special=False)]
+    without = go_on(start(gguf, flash_attention=False), tokens, 8)
+    assert [t for t, _ in without] == [t for t, _ in go_on(model, tokens, 8)]
+
+
+def test_what_follows_each_of_several_tokens(model: Llama) -> None:
+    prompt = [*model.begin, *model.tokenize("the Lord is my shepherd", special=False)]
+    made = go_on(model, prompt, 8)
+    tokens = [token for token, _ in made]
+    model.prompt(prompt, lambda: None)
+    model.feed(tokens[:7], every=True)
+    at_once = [model.best(place) for place in range(7)]
+    assert [token for token, _ in at_once] == tokens[1:]
+    assert [p for _, p in at_once] == pytest.approx([p for _, p in made[1:]], abs=0.02)
+    assert model.best() == at_once[-1]
+
+
+@pytest.mark.parametrize("cuts", [True, False], ids=["cut", "cleared"])
+def test_tokens_are_taken_back(
+    model: Llama,
+    monkeypatch: pytest.MonkeyPatch,
+    cuts: bool,
+) -> None:
+    prompt = [*model.begin, *model.tokenize("the Lord is my shepherd", special=False)]
+    made = go_on(model, prompt, 5)
+    tokens = [token for token, _ in made]
+    model.prompt(prompt, lambda: None)
+    model.feed([*tokens[:3], 77, 88], every=True)
+    if not cuts:
+        monkeypatch.setattr(llama_cpp, "llama_memory_seq_rm", lambda *_: False)
+    model.forget(2)
+    model.feed([tokens[3]])
+    assert model.best() == pytest.approx(made[4], abs=0.02)
+
+
+@pytest.mark.slow
+def test_the_room_that_is_left(model: Llama) -> None:
+    model.reset()
+    assert model.room == 128, "a batch"
+    model.prompt(model.begin * (model.context - 5), lambda: None)
+    assert model.room == 5
+
+
+@pytest.mark.slow
+def test_a_long_prompt_is_checked_between_batches(model: Llama) -> None:
+    checks = 0
+
+    def check() -> None:
+        nonlocal checks
+        checks += 1
+        if checks == 2:
+            raise TimeoutError
+
+    tokens = model.begin * 300
+    model.reset()
+    with pytest.raises(TimeoutError):
+        model.prompt(tokens, check)
+    assert model.prompt(tokens, lambda: None) == 128, "what was evaluated is kept"
+
+
+def test_after_a_refused_token_all_is_as_before(model: Llama) -> None:
+    """An id beyond the vocabulary makes llama_decode fail for real."""
+    tokens = [*model.begin, *model.tokenize("God is", special=False)]
+    before = go_on(model, tokens, 5)
+    with pytest.raises(LlamaError, match="llama_decode returned -1"):
+        model.feed([10**7])
+    assert go_on(model, tokens, 5) == before
+
+
+@pytest.mark.slow
+def test_a_full_context_is_refused_and_forgotten(model: Llama) -> None:
+    with pytest.raises(LlamaError, match="llama_decode returned 1"):
+        model.prompt(model.begin * (model.context + 1), lambda: None)
+    assert model.prompt(model.begin, lambda: None) == 0
+
+
+def test_a_model_that_computes_no_numbers(model: Llama, monkeypatch: pytest.MonkeyPatch) -> None:
+    broken = (ctypes.c_float * model._vocab_size)(*[float("nan")] * model._vocab_size)
+    pointer = ctypes.cast(broken, ctypes.POINTER(ctypes.c_float))
+    monkeypatch.setattr(llama_cpp, "llama_get_logits_ith", lambda *_: pointer)
+    with pytest.raises(LlamaError, match="no numbers"):
+        model.best()
+
+
+def test_a_model_without_an_answer(model: Llama, monkeypatch: pytest.MonkeyPatch) -> None:
+    null = ctypes.POINTER(ctypes.c_float)()
+    monkeypatch.setattr(llama_cpp, "llama_get_logits_ith", lambda *_: null)
+    with pytest.raises(LlamaError, match="nothing has been evaluated"):
+        model.best()
+
+
+def test_text_is_never_lost_in_silence(model: Llama, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The C functions return a negative size where a buffer is too small."""
+    monkeypatch.setattr(llama_cpp, "llama_tokenize", lambda *_: -99)
+    with pytest.raises(LlamaError, match="99 tokens in 5 bytes"):
+        model.tokenize("Amen.", special=False)
+    monkeypatch.setattr(llama_cpp, "llama_token_to_piece", lambda *_: -999)
+    with pytest.raises(LlamaError, match="token 7 has a text of 999 bytes"):
+        model.piece(7)
+
+
+def test_memory_that_cannot_be_cut_is_cleared(
+    model: Llama, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tokens = [*model.begin, *model.tokenize("God is good", special=False)]
+    before = go_on(model, tokens, 3)
+    monkeypatch.setattr(llama_cpp, "llama_memory_seq_rm", lambda *_: False)
+    assert model.prompt(tokens, lambda: None) == 0
+    assert model.best() == pytest.approx(before[0], abs=0.02)
+
+
+def test_layers(gguf: Path) -> None:
+    assert layers(gguf) == 6
+
+
+def test_a_file_that_does_not_load_is_explained(gguf: Path, tmp_path: Path) -> None:
+    half = tmp_path / "half.gguf"
+    half.write_bytes(gguf.read_bytes()[: gguf.stat().st_size // 2])
+    with pytest.raises(LlamaError, match=r"corrupted or incomplete"):
+        layers(half)
+    with pytest.raises(LlamaError, match=r"corrupted or incomplete"):
+        start(half)
+
+
+def test_a_context_that_cannot_be_made(gguf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    freed = watch(monkeypatch, "llama_model_free")
+    monkeypatch.setattr(llama_cpp, "llama_init_from_model", lambda *_: None)
+    with pytest.raises(LlamaError):
+        start(gguf)
+    assert len(freed) == 1
+
+
+@pytest.mark.slow
+def test_a_model_that_makes_no_text(gguf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An embedding model has no memory of tokens, and the C functions do not check for that."""
+    freed = watch(monkeypatch, "llama_free")
+    monkeypatch.setattr(llama_cpp, "llama_get_memory", lambda *_: None)
+    with pytest.raises(LlamaError, match="vectors, not text"):
+        start(gguf)
+    gc.collect()
+    assert len(freed) == 1
+
+
+def test_the_library_speaks_through_our_log_only(
+    gguf: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with structlog.testing.capture_logs() as logs:
+        start(gguf)
+    assert capfd.readouterr() == ("", "")
+    assert {entry["log_level"] for entry in logs} == {"debug"}
+    assert any("gemma3" in entry["line"] for entry in logs)
+
+
+@pytest.mark.slow
+def test_memory_is_given_back(gguf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    freed = watch(monkeypatch, "llama_free")
+    start(gguf)
+    gc.collect()
+    assert len(freed) == 1
+
+
+def test_a_gpu_is_there_or_not() -> None:
+    assert has_gpu() == bool(llama_cpp.llama_supports_gpu_offload())
+
+
+def test_the_kernels_are_those_that_it_was_compiled_for() -> None:
+    found = kernels()
+    assert found, "llama.cpp says what it was compiled for"
+    assert all(name and " " not in name for name in found)
+    if platform.machine() == "x86_64":
+        assert found.get("AVX2") == "1"
+
+
+@pytest.mark.slow
+def test_amx_kernels_are_left_alone_in_a_library_that_has_them(
+    gguf: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    used = []
+    real = llama_cpp.llama_model_load_from_file
+
+    def watched(path: bytes, settings: Any) -> Any:
+        used.append(bool(settings.use_extra_bufts))
+        return real(path, settings)
+
+    monkeypatch.setattr(llama_cpp, "llama_model_load_from_file", watched)
+    monkeypatch.setattr(llama, "kernels", lambda: {"AVX2": "1"})
+    plain = go_on(start(gguf), [1, 2], 3)
+    monkeypatch.setattr(llama, "kernels", lambda: {"AVX2": "1", "AMX_INT8": "1"})
+    assert [token for token, _ in go_on(start(gguf), [1, 2], 3)] == [token for token, _ in plain]
+    assert used == [True, False]
+
+
+def test_the_build_leaves_the_amx_kernels_out() -> None:
+    """They crash when GCC 12 has compiled them; the compiler is asked, as for an AMX machine."""
+    if platform.machine() != "x86_64":
+        pytest.skip("AMX is a part of x86-64")
+    needs_program("gcc")
+    shown = 'printf "%s" "$CXXFLAGS"'
+    build = ROOT / "scripts/llama_build.sh"
+    told = subprocess.run(
+        ["sh", "-c", f". {shlex.quote(str(build))}; {shown}"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    command = ["gcc", *told.split(), "-march=sapphirerapids", "-dM", "-E", "-x", "c++", "/dev/null"]
+    macros = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert "__AVX512VNNI__" in macros
+    assert "__AMX_INT8__" not in macros
+
+
+@pytest.mark.parametrize(("shell", "cwd"), [("sh", ROOT), ("bash", "/"), ("sh", "/")])
+def test_the_build_takes_the_library_only(shell: str, cwd: str | Path) -> None:
+    """A shell that is elsewhere, and cannot tell where the script is, compiles a little more."""
+    needs_program(shell)
+    build = ROOT / "scripts/llama_build.sh"
+    told = subprocess.run(
+        [shell, "-euc", f'. {shlex.quote(str(build))}; printf "%s" "$CMAKE_ARGS"'],
+        cwd=cwd,
+        env={"PATH": os.environ["PATH"], "CMAKE_ARGS": "-DGGML_CUDA=on"},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.split()
+    hook = ROOT / "scripts/llama_build.cmake"
+    assert told[-2:] == ["-DLLAVA_BUILD=OFF", "-DGGML_CUDA=on"]
+    is_known = (shell, cwd) != ("sh", "/") and " " not in str(ROOT)
+    assert told[:-2] == [f"-DCMAKE_PROJECT_llama.cpp_INCLUDE={hook}"] * is_known
+    assert hook.is_file()
+
+
+def test_loads_on_a_machine_with_amx(gguf: Path) -> None:
+    if "amx_int8" not in Path("/proc/cpuinfo").read_text():
+        pytest.skip("this CPU has no AMX")
+    code = (
+        "import sys, pathlib; from pipeline.engines.llama_cpp.llama import Llama;"
+        "Llama(pathlib.Path(sys.argv[1]), gpu_layers=0, threads=1, context=512, batch=128,"
+        " flash_attention=True).prompt([1, 2, 3], lambda: None)"
+    )
+    subprocess.run([sys.executable, "-c", code, str(gguf)], check=True)

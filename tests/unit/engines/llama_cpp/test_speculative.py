@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.engines.llama_cpp.speculative import Bias, Draft, count_within, place_in
+
+TOKENS = st.lists(st.integers(0, 5), max_size=20)
+
+
+def go(draft: str, made: str, most: int = 3) -> str:
+    """Guess with words for tokens."""
+    numbers = {word: n for n, word in enumerate(dict.fromkeys(f"{draft} {made}".split()))}
+    words = {n: word for word, n in numbers.items()}
+    tokens = [numbers[w] for w in draft.split()]
+    place = place_in(tokens, [numbers[w] for w in made.split()])
+    guessed = [] if place is None else tokens[place : place + most]
+    return " ".join(words[n] for n in guessed)
+
+
+def test_the_draft_from_its_beginning() -> None:
+    assert go("Dios es bueno siempre", "") == "Dios es bueno"
+
+
+def test_what_follows_what_was_made() -> None:
+    assert go("Dios es bueno siempre", "Dios es") == "bueno siempre"
+
+
+def test_nothing_where_the_two_part() -> None:
+    assert go("Dios es bueno siempre", "Dios es fiel") == ""
+
+
+def test_the_draft_again_behind_another_word() -> None:
+    assert go("Dios es bueno siempre y aquí", "Dios es fiel siempre") == "y aquí"
+
+
+def test_the_draft_again_behind_a_word_more_and_one_less() -> None:
+    assert go("Dios es bueno siempre", "Dios es muy bueno") == "siempre"
+    assert go("Dios es muy bueno siempre", "Dios es bueno") == "siempre"
+
+
+def test_the_longer_beginning_wins() -> None:
+    assert go("en la paz a la luz", "a la", 1) == "luz"
+    assert go("x de la casa y la de la luz", "y la de la", 1) == "luz"
+
+
+def test_the_nearer_place_wins() -> None:
+    draft = "la paz y la luz y la fe"
+    assert go(draft, "la", 1) == "paz"
+    assert go(draft, "una paz con la", 1) == "luz"
+    assert go(draft, "una paz con una luz con la", 1) == "fe"
+
+
+def test_nothing_from_nothing() -> None:
+    assert go("", "Dios") == ""
+    assert go("", "") == ""
+    assert go("Dios es", "Dios es") == "", "the draft is at its end"
+    assert go("Dios es", "Dios", 0) == ""
+
+
+@given(TOKENS, TOKENS)
+def test_what_follows_stands_in_the_draft_behind_the_last_token(
+    draft: list[int], made: list[int]
+) -> None:
+    place = place_in(draft, made)
+    if place is not None:
+        assert 0 <= place < len(draft)
+        assert draft[max(place - 1, 0) : place] == (made[-1:] if place else [])
+
+
+@given(TOKENS)
+def test_a_draft_that_is_right_is_followed_to_its_end(draft: list[int]) -> None:
+    for end in range(len(draft)):
+        if len(set(draft)) == len(draft):
+            assert place_in(draft, draft[:end]) == end
+
+
+@pytest.mark.parametrize(
+    ("bias", "drafted", "best", "keeps"),
+    [
+        (Bias(0.45, 0.2), 0.05, 0.80, True),  # .45 of bias outweighs up to .82 of probability
+        (Bias(0.45, 0.2), 0.05, 0.90, False),
+        (Bias(0.2, 0.0), 0.30, 0.50, True),  # .2 up to .25
+        (Bias(0.2, 0.0), 0.30, 0.60, False),
+        (Bias(), 0.39, 0.40, False),
+        (Bias(), 0.40, 0.40, True),
+    ],
+)
+def test_a_standing_token_goes_where_the_model_is_surer_by_a_margin(
+    *, bias: Bias, drafted: float, best: float, keeps: bool
+) -> None:
+    draft = Draft([7], standing=1, bias=bias)
+    assert draft.keeps(0, math.log(drafted), math.log(best)) is keeps
+
+
+def test_the_tail_and_what_was_final_have_a_bias_of_their_own() -> None:
+    draft = Draft([7, 8, 9], standing=2, was_final=1, bias=Bias(0.45, tail=0.2, final=0.5))
+    assert draft.keeps(1, math.log(0.1), math.log(0.6))
+    assert not draft.keeps(2, math.log(0.1), math.log(0.6))
+    assert draft.keeps(0, math.log(1e-9), math.log(1.0)), "from .5 on it always stays"
+    assert not draft.keeps(1, math.log(1e-9), math.log(1.0))
+    assert not Bias()
+    assert Bias(tail=0.1)
+
+
+def test_a_token_of_no_probability_at_all_is_not_kept_for_a_sure_one() -> None:
+    draft = Draft([7], standing=1, bias=Bias(0.45, 0.2))
+    assert not draft.keeps(0, -math.inf, math.log(0.9))
+
+
+def test_pieces_within_a_beginning_are_counted_whole() -> None:
+    pieces = [b" Dios", b" am", "\u00f3".encode(), b" al"]
+    assert count_within(pieces, " Dios am") == 2
+    assert count_within(pieces, " Dios am\u00f3 a") == 3
+    assert count_within(pieces, "") == 0

@@ -1,0 +1,99 @@
+"""Messages between two processes, whole or not at all."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from pipeline.engines.process.channel import Channel, Patience
+
+
+@pytest.fixture
+def ends() -> Iterator[tuple[Channel, Channel]]:
+    here, there = map(Channel, socket.socketpair())
+    yield here, there
+    here.close()
+    there.close()
+
+
+def test_a_message_and_minutes_of_samples_come_through_as_they_were(
+    ends: tuple[Channel, Channel],
+) -> None:
+    here, there = ends
+    samples = np.random.default_rng(1).standard_normal(16_000 * 60).astype(np.float32)
+    sender = threading.Thread(
+        target=here.send, args=({"do": "recognize", "ñ": 1}, samples.data),
+        kwargs={"patience": Patience()},
+    )  # fmt: skip
+    sender.start()
+    message, data = there.receive(Patience())
+    sender.join()
+    assert message == {"do": "recognize", "ñ": 1}
+    assert np.array_equal(np.frombuffer(data, np.float32), samples)
+
+
+def test_messages_keep_their_order_and_may_have_no_bytes(ends: tuple[Channel, Channel]) -> None:
+    here, there = ends
+    for number in range(3):
+        here.send({"number": number}, patience=Patience())
+    received = [there.receive(Patience()) for _ in range(3)]
+    assert [(message["number"], bytes(data)) for message, data in received] == [
+        (0, b""),
+        (1, b""),
+        (2, b""),
+    ]
+
+
+def test_a_silent_side_costs_no_more_than_the_patience(ends: tuple[Channel, Channel]) -> None:
+    with pytest.raises(TimeoutError):
+        ends[0].receive(Patience(0.05))
+
+
+def test_a_side_that_does_not_read_costs_no_more_either(ends: tuple[Channel, Channel]) -> None:
+    with pytest.raises(TimeoutError):
+        ends[0].send({}, bytes(50_000_000), patience=Patience(0.05))
+
+
+def test_a_message_that_breaks_off_is_an_end(ends: tuple[Channel, Channel]) -> None:
+    here, there = ends
+    here._socket.sendall(b"\x10\0\0\0\0\0\0\0{")
+    here.end()
+    with pytest.raises(EOFError):
+        there.receive(Patience())
+
+
+def test_an_end_wakes_whoever_waits_on_either_side(ends: tuple[Channel, Channel]) -> None:
+    here = ends[0]
+    caught: list[BaseException] = []
+
+    def wait(channel: Channel) -> None:
+        try:
+            channel.receive(Patience())
+        except EOFError as end:
+            caught.append(end)
+
+    waiters = [threading.Thread(target=wait, args=(end,)) for end in ends]
+    for waiter in waiters:
+        waiter.start()
+    here.end()
+    for waiter in waiters:
+        waiter.join(10)
+    assert len(caught) == 2
+    here.end()  # harmless when repeated
+
+
+def test_whether_there_is_a_message_is_known_without_taking_it() -> None:
+    ours, its = map(Channel, socket.socketpair())
+    assert not its.has_message()
+    ours.send({"a": 1}, patience=Patience())
+    assert its.has_message()
+    assert its.receive(Patience())[0] == {"a": 1}
+    assert not its.has_message(0.01)
+    ours.end()
+    assert its.has_message(), "the end is read as well"
+    ours.close()
+    its.close()

@@ -1,0 +1,86 @@
+"""What an engine's process died of, as errors that say what to do."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import get_args
+
+from pipeline.config.loader import leaves
+from pipeline.config.schema import Settings
+from pipeline.engines.process.deaths import (
+    OUT_OF_MEMORY_CODE,
+    Cause,
+    crashed_before,
+    crashes_always,
+    died,
+    without_memory,
+)
+from pipeline.engines.specification import FINAL, RECOGNIZER, EngineSpec, Kind
+from pipeline.models.crash_history import Crashes
+
+SPEC = EngineSpec("gemma", "gemma", Path("/m/g.gguf"), {})
+CAUSE = Cause("engine-crashed", "crashed (SIGSEGV: free(): invalid pointer)")
+
+
+def test_a_death_names_engine_cause_and_model() -> None:
+    loading = died(SPEC, FINAL, CAUSE, has_loaded=False)
+    assert loading.code == "engine-crashed"
+    assert loading.message == (
+        "The final translator crashed (SIGSEGV: free(): invalid pointer) while it loaded /m/g.gguf."
+    )
+    assert "with /m/g.gguf" in died(SPEC, FINAL, CAUSE, has_loaded=True).message
+
+
+def test_a_model_that_is_given_up_says_when_it_is_tried_again() -> None:
+    now = crashes_always(SPEC, FINAL, CAUSE)
+    assert "3 times in a row" in now.message
+    assert "`stark-translate check`" in now.fix
+    before = crashed_before(SPEC, Crashes(3, "2026-11-22T10:00:00+00:00", CAUSE.words))
+    assert "/m/g.gguf is not loaded: on 2026-11-22" in before.message
+    assert "free(): invalid pointer" in before.message
+    assert (now.code, now.exit_code) == (before.code, before.exit_code) == ("model-crashes", 70)
+
+
+def test_too_little_memory_says_what_there_is_what_is_needed_and_what_lowers_it(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "model.bin").write_bytes(bytes(20_000_000))
+    spec = EngineSpec("whisper", "whisper", tmp_path, {}, "stt")
+    cause = without_memory(Cause(OUT_OF_MEMORY_CODE, "got no more memory"), spec, 300_000_000)
+    assert "0.30 GB were free" in cause.words
+    assert "its model's files alone have 20 MB" in cause.words
+    assert "stt.model" in cause.words
+    error = crashes_always(spec, RECOGNIZER, cause)
+    assert (error.code, error.exit_code) == ("engine-out-of-memory", 70)
+    assert "other programs" in error.fix
+
+
+def test_what_is_on_a_server_needs_no_smaller_model_here() -> None:
+    spec = EngineSpec("openai", "openai", Path("church"), {}, "translate.final")
+    words = without_memory(Cause(OUT_OF_MEMORY_CODE, "got no more memory"), spec, 10).words
+    assert words.startswith("got no more memory (")
+    assert words.endswith("were free; its model is on a server)")
+
+
+def test_every_engine_names_settings_that_exist_and_are_its_own() -> None:
+    every = {path for path, _ in leaves(Settings().model_dump())}
+    engines: list[tuple[Kind, str]] = [
+        ("whisper", "stt"),
+        ("moonshine", "stt"),
+        ("sherpa-onnx", "stt"),
+        ("marian", "translate.partial"),
+        ("marian", "translate.compare"),
+        ("gemma", "translate.final"),
+        ("gemma", "translate.compare"),
+        ("exllamav2", "translate.final"),
+        ("exllamav2", "translate.compare"),
+    ]
+    assert {kind for kind, _ in engines} == set(get_args(Kind)) - {"openai"}
+    for kind, section in engines:
+        spec = EngineSpec(kind, kind, Path("/nowhere"), {}, section)
+        words = without_memory(Cause(OUT_OF_MEMORY_CODE, ""), spec, 0).words
+        named = set(re.findall(r"(?:stt|translate)\.[\w.]*\w", words))
+        assert named
+        assert named <= every
+        assert all(name.startswith(f"{section}.") for name in named)

@@ -1,0 +1,251 @@
+"""Engines in processes of their own: the starter models, real signals, real deaths."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pipeline.core.errors import EngineCancelledError, EngineError
+from pipeline.core.resources import bundled
+from pipeline.core.types import SAMPLE_RATE
+from pipeline.engines.process.engine_process import TranslatorProcess, Work
+from pipeline.engines.specification import EngineSpec
+from scripts.bench.recordings import read_audio
+from scripts.training.models.ct2_weights import read_raw
+from tests.support.engine_processes import (
+    PATIENT_S,
+    TEXT,
+    Kept,
+    golden_pcm,
+    kept_processes,
+    spec,
+)
+from tests.support.model_servers import MODEL, answers, free_port, says, scripted, stalls
+
+pytestmark = pytest.mark.slow
+
+PARTS = pytest.mark.parametrize("part", ["stt", "partial", "final"])
+
+
+@pytest.fixture
+def keep() -> Iterator[Callable[..., Kept]]:
+    with kept_processes() as make:
+        yield make
+
+
+@PARTS
+def test_it_says_what_the_engine_itself_says(keep: Callable[..., Kept], part: str) -> None:
+    kept = keep(part)
+    kept.process.load()
+    engine: Any = spec(part).make()
+    engine.load()
+    if part == "stt":
+        assert kept.process.recognize(golden_pcm(), final=True) == engine.recognize(  # type: ignore[union-attr]
+            golden_pcm(), final=True
+        )
+        assert kept.process.recognize(np.zeros(0, np.float32), final=False).text == ""  # type: ignore[union-attr]
+        return
+    grown: list[str] = []
+    engine.deadline_s = PATIENT_S
+    alone = engine.translate(TEXT)
+    beside = kept.process.translate(TEXT, grown.append)  # type: ignore[union-attr]
+    assert beside == alone
+    assert grown
+    assert alone.text.startswith(grown[0])
+    assert kept.process.translate("half a \ud83d character").text  # type: ignore[union-attr]
+
+
+def test_two_threads_that_ask_at_once_are_both_counted(keep: Callable[..., Kept]) -> None:
+    class Hesitant(TranslatorProcess):
+        """Another thread always gets its turn between reading the figures and replacing them."""
+
+        @property
+        def work(self) -> Work:
+            before: Work = self.__dict__.get("counted", Work())
+            time.sleep(0.05)
+            return before
+
+        @work.setter
+        def work(self, new: Work) -> None:
+            self.__dict__["counted"] = new
+
+    kept = keep("partial")
+    kept.process.__class__ = Hesitant
+    kept.process.load()
+    kept.ask()
+    once = kept.process.work.generated_tokens
+    threads = [threading.Thread(target=kept.ask) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert kept.process.work.generated_tokens == 5 * once > 0
+
+
+def test_a_flipped_bit_that_leaves_a_translation_without_a_score_costs_the_score_alone(
+    keep: Callable[..., Kept], tmp_path: Path
+) -> None:
+    healthy = spec("partial")
+    model = tmp_path / "marian"
+    shutil.copytree(healthy.model, model)
+    weights = bytearray((model / "model.bin").read_bytes())
+    scale = read_raw(model / "model.bin")[0]["decoder/embeddings/weight_scale"]
+    at = weights.index(scale.tobytes())
+    weights[at + 3] ^= 0x40  # bit 30 of its first number
+    (model / "model.bin").write_bytes(weights)
+    kept = keep("partial", engine=replace(healthy, model=model))
+    kept.process.load()
+    translator = kept.process
+    assert isinstance(translator, TranslatorProcess)
+    assert kept.ask() is not None
+    with pytest.raises(EngineError, match="no score"):
+        translator.score(TEXT, "Gracia y paz a vosotros.")
+    assert kept.codes == []
+
+
+def test_hotwords_and_the_deadline_travel_with_each_call(keep: Callable[..., Kept]) -> None:
+    final = keep("final")
+    final.process.load()
+    final.process.deadline_s = 0.0  # type: ignore[union-attr]
+    with pytest.raises(EngineError, match="final-late"):
+        final.ask()
+    final.process.deadline_s = PATIENT_S  # type: ignore[union-attr]
+    assert final.ask()
+    stt = keep("stt")
+    stt.process.load()
+    plain = stt.ask()
+    stt.process.hotwords = "Habakkuk, Zephaniah, Nebuchadnezzar, Mephibosheth"  # type: ignore[union-attr]
+    stt.process.recognize(golden_pcm(), final=True)  # type: ignore[union-attr]
+    stt.process.hotwords = ""  # type: ignore[union-attr]
+    assert stt.ask() == plain
+
+
+def test_the_parent_imports_no_library_of_an_engine(tmp_path: Path) -> None:
+    code = (
+        "import sys; from pathlib import Path; "
+        "from pipeline.engines.process.engine_process import *; from pipeline.engines.specification import *; "
+        "from pipeline.models.resolve import resolve; "
+        "p = TranslatorProcess(EngineSpec('gemma', 'gemma', resolve('gemma', 'starter'), {}), "
+        "FINAL); p.deadline_s = 120; p.load(); assert p.translate('Amen.').text; p.close(); "
+        "maps = Path('/proc/self/maps').read_text(); "
+        "heavy = ('llama', 'ctranslate2', 'onnxruntime', 'sentencepiece', 'libggml'); "
+        "print([h for h in heavy if h in maps], "
+        "[m for m in sys.modules if m in ('llama_cpp', 'ctranslate2', 'faster_whisper')])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[] []"
+
+
+def test_a_recognition_that_is_cancelled_stops_and_the_process_goes_on(
+    keep: Callable[..., Kept],
+) -> None:
+    process: Any = keep("stt").process
+    process.load()
+    pid, pcm = process.pid, read_audio(bundled("demo", "sermon.flac"))[: 3 * SAMPLE_RATE]
+    whole = process.recognize(pcm, final=False)
+    process.is_cancelled = lambda: True
+    with pytest.raises(EngineCancelledError):
+        process.recognize(pcm, final=False)
+    process.is_cancelled = lambda: False
+    assert process.recognize(pcm, final=False) == whole
+    assert process.pid == pid
+    assert process.degraded_reason == ""
+
+
+def test_a_translation_that_is_cancelled_stops_and_the_process_goes_on(
+    keep: Callable[..., Kept],
+) -> None:
+    final = keep("final")
+    process: Any = final.process
+    process.load()
+    pid, whole = process.pid, process.translate(TEXT)
+    long = " ".join(["The Lord is my shepherd and I shall not want."] * 8)
+    grown: list[str] = []
+    process.is_cancelled = lambda: bool(grown)
+    with pytest.raises(EngineCancelledError):
+        process.translate(long, grown.append)
+    process.is_cancelled = lambda: True  # answered before the child can read it, or after
+    for _ in range(5):
+        with suppress(EngineCancelledError):
+            process.translate("Amen.")
+    process.is_cancelled = lambda: False
+    assert process.translate(TEXT).text == whole.text
+    assert process.pid == pid
+    assert process.degraded_reason == ""
+
+
+def elsewhere(url: str, **arguments: Any) -> EngineSpec:
+    arguments = {"url": url, "deadline_s": PATIENT_S} | arguments
+    return EngineSpec("openai", "openai", Path(MODEL), arguments, "translate.final")
+
+
+class TestOnAServer:
+    """A translator on a server, in the process that every engine has."""
+
+    def test_its_text_and_its_reason_come_through(self, keep: Callable[..., Kept]) -> None:
+        with scripted(says(" Una."), answers(403, b"{}"), says(" Dos.")) as server:
+            kept = keep("final", engine=elsewhere(server.url))
+            kept.process.load()
+            assert kept.ask() == "Una."
+            with pytest.raises(EngineError, match="server-refuses"):
+                kept.ask()
+            assert "refuses the key" in kept.process.degraded_reason
+            assert kept.ask() == "Dos."
+            assert kept.process.degraded_reason == ""
+        assert kept.codes == [], "its process has not died of it"
+
+    def test_one_that_is_not_there_is_waited_for(self, keep: Callable[..., Kept]) -> None:
+        kept = keep("final", engine=elsewhere(f"http://127.0.0.1:{free_port()}/v1"))
+        kept.process.load()
+        assert "nothing listens there" in kept.process.degraded_reason
+        with pytest.raises(EngineError, match="server-gone"):
+            kept.ask()
+        assert kept.codes == []
+
+    def test_a_stall_costs_no_process(self, keep: Callable[..., Kept]) -> None:
+        with scripted(stalls(" Una"), says(" Dos.")) as server:
+            kept = keep("final", engine=elsewhere(server.url))
+            kept.process.load()
+            assert isinstance(kept.process, TranslatorProcess)
+            before, kept.process.deadline_s = kept.pid, 3.0
+            with pytest.raises(EngineError, match="server-late"):
+                kept.ask()
+            kept.process.deadline_s = PATIENT_S
+            assert kept.ask() == "Dos."
+            assert kept.pid == before
+
+    def test_the_real_quick_translator_stands_in_and_judges(
+        self, keep: Callable[..., Kept]
+    ) -> None:
+        local = spec("partial")
+        with scripted(answers(403, b"{}")) as server:
+            engine = elsewhere(server.url, local=local.as_json())
+            kept = keep("partial", engine=engine)
+            kept.process.load()
+            assert isinstance(kept.process, TranslatorProcess)
+            made = kept.process.translate(TEXT)
+            mean, least = kept.process.score(TEXT, made.text)
+        assert made.engine == "marian"
+        assert made.text
+        assert "marian stands in on this machine" in kept.process.degraded_reason
+        assert least <= mean < 0
+
+    def test_a_final_on_a_server_judges_nothing_and_lives(self, keep: Callable[..., Kept]) -> None:
+        with scripted(says(" Una.")) as server:
+            kept = keep("final", engine=elsewhere(server.url))
+            kept.process.load()
+            assert isinstance(kept.process, TranslatorProcess)
+            with pytest.raises(EngineError, match="score-unknown"):
+                kept.process.score(TEXT, "Una.")
+            assert kept.ask() == "Una."

@@ -1,0 +1,260 @@
+"""The engines that the settings ask for, made without loading anything."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from pipeline.audio.file import AudioFile
+from pipeline.audio.microphone import Microphone
+from pipeline.audio.silero_vad import Silero
+from pipeline.config.loader import load
+from pipeline.config.schema import Settings
+from pipeline.core.errors import ConfigError, ModelError
+from pipeline.dictionary.store import Dictionary
+from pipeline.engines.ctranslate2.marian import Marian
+from pipeline.engines.ctranslate2.whisper import Whisper
+from pipeline.engines.llama_cpp.gemma import Gemma
+from pipeline.engines.process import factory
+from pipeline.engines.process.model_specs import server_specs
+from pipeline.engines.process.sharing import LanguageTranslator, process_of
+from pipeline.engines.remote.openai import OpenAi
+from pipeline.engines.remote.stand_in import RecognizerStandIn, StandIn
+from pipeline.engines.specification import EngineSpec
+from pipeline.models.resolve import resolve
+from tests.support.needs import needs_module
+
+
+def settings(tmp_path: Path, **flags: Any) -> Settings:
+    empty = tmp_path / "empty.toml"
+    empty.touch()
+    return load(empty, {key.replace("__", "."): value for key, value in flags.items()}).settings
+
+
+def test_the_defaults_give_every_engine(tmp_path: Path) -> None:
+    chosen = settings(tmp_path)
+    assert isinstance(factory.audio_source(chosen), Microphone)
+    assert isinstance(factory.speech_detector(), Silero)
+    assert isinstance(factory.recognizer(chosen, Dictionary(chosen)), Whisper)
+    assert isinstance(factory.partial_translator(chosen), Marian)
+    assert isinstance(factory.final_translator(chosen), Gemma)
+
+
+def test_a_file_is_a_source(tmp_path: Path) -> None:
+    source = factory.audio_source(settings(tmp_path, audio__input="sermon.wav"), loop=True)
+    assert isinstance(source, AudioFile)
+    assert source.name == "sermon.wav"
+
+
+def test_passes_can_be_left_out(tmp_path: Path) -> None:
+    assert factory.partial_translator(settings(tmp_path, translate__partial__engine="none")) is None
+    assert factory.final_translator(settings(tmp_path, translate__final__engine="marian")) is None
+
+
+SERVER = "http://10.0.0.5:8080/v1"
+
+
+def test_translators_on_a_server_need_no_files_here(tmp_path: Path) -> None:
+    chosen = settings(
+        tmp_path,
+        translate__final__engine="openai",
+        translate__final__url=SERVER,
+        translate__final__model="church/translate",
+        translate__partial__engine="openai",
+        translate__partial__url=SERVER,
+    )
+    final, partial = factory.final_spec(chosen), factory.partial_spec(chosen)
+    assert final is not None
+    assert partial is not None
+    assert (final.kind, str(final.model), final.is_elsewhere) == (
+        *("openai", "church/translate"),
+        True,
+    )
+    assert final.arguments["deadline_s"] == 8.0
+    assert partial.arguments["deadline_s"] == 2.0
+    assert isinstance(factory.final_translator(chosen), OpenAi)
+    assert factory.local_spec(chosen) is None
+    assert list(server_specs(chosen)) == ["partial", "final"]
+
+
+def test_a_local_model_stands_in_for_a_quick_translator_on_a_server(tmp_path: Path) -> None:
+    chosen = settings(
+        tmp_path,
+        translate__partial__engine="openai",
+        translate__partial__url=SERVER,
+        translate__partial__local="starter",
+    )
+    spec = factory.partial_spec(chosen)
+    assert spec is not None
+    assert EngineSpec.from_json(orjson.loads(orjson.dumps(spec.as_json()))) == spec
+    assert isinstance(spec.make_translator(), StandIn)
+    assert "local" not in server_specs(chosen)["partial"].arguments
+
+
+def test_a_recognizer_on_a_server_has_the_one_of_this_machine_behind_it(tmp_path: Path) -> None:
+    chosen = settings(
+        tmp_path,
+        stt__engine="openai",
+        stt__url=SERVER,
+        stt__server_model="large-v3",
+        stt__model="starter",
+        stt__deadline_s=2.0,
+    )
+    spec = factory.recognizer_spec(chosen)
+    assert (spec.kind, spec.name, spec.section) == ("whisper", "openai:large-v3", "stt")
+    assert EngineSpec.from_json(orjson.loads(orjson.dumps(spec.as_json()))) == spec
+    assert isinstance(spec.make_recognizer(), RecognizerStandIn)
+    assert isinstance(spec.with_gpu_share(0.0).make(), RecognizerStandIn)
+    assert spec.arguments["server"] == {
+        "model": "large-v3",
+        "url": SERVER,
+        "key_file": "",
+        "ca_file": "",
+        "lang": "en",
+        "deadline_s": 2.0,
+        "section": "stt",
+    }
+    local = factory.recognizer_process(chosen, local=True).spec
+    assert local == factory.local_recognizer_spec(chosen)
+    assert "server" not in local.arguments
+    assert isinstance(factory.recognizer(chosen, Dictionary(chosen)), Whisper)
+
+
+FRENCH = {"lang": "fr", "partial": {"engine": "none"}}
+GERMAN = {
+    "lang": "de",
+    "partial": {"engine": "none"},
+    "final": {"url": "http://10.0.0.6:8000", "model": "german", "requests": 2},
+}
+
+
+def test_each_language_asks_its_server_by_itself(tmp_path: Path) -> None:
+    chosen = settings(
+        tmp_path,
+        translate__final__engine="openai",
+        translate__final__url=SERVER,
+        translate__targets=[FRENCH, GERMAN],
+    )
+    made = factory.engine_processes(chosen, compare=False)
+    finals = [made.final, *(target.final for target in made.further)]
+    specs = [process.spec for process in map(process_of, finals) if process is not None]
+    assert [spec.arguments["target"] for spec in specs] == ["es", "fr", "de"]
+    assert [spec.arguments["url"] for spec in specs] == [SERVER, SERVER, "http://10.0.0.6:8000"]
+    assert str(specs[2].model) == "german"
+    assert all(isinstance(final, LanguageTranslator) for final in finals)
+    spanish, french, german = (each._turns for each in finals)  # type: ignore[union-attr]
+    assert spanish is french, "they take turns at one server"
+    assert (french._most, german._most) == (5, 2)
+    assert list(server_specs(chosen)) == ["final", "final-fr", "final-de"]
+
+
+def test_a_server_for_a_language_that_no_prompt_can_name(tmp_path: Path) -> None:
+    nameless = {"lang": "xx", "partial": {"engine": "none"}}
+    server = {"engine": "openai", "url": SERVER}
+    chosen = settings(tmp_path, translate__targets=[{**nameless, "final": server}])
+    with pytest.raises(ConfigError, match=r"translate\.targets, 'xx'"):
+        factory.engine_processes(chosen, compare=False)
+
+
+def test_a_second_final_translator_may_be_on_a_server(tmp_path: Path) -> None:
+    chosen = settings(tmp_path, translate__compare__engine="openai", translate__compare__url=SERVER)
+    spec = factory.compare_spec(chosen)
+    assert spec is not None
+    assert (spec.kind, spec.section) == ("openai", "translate.compare")
+    assert spec.arguments["deadline_s"] == 30.0
+    with pytest.raises(ConfigError, match="url"):
+        settings(tmp_path, translate__compare__engine="openai")
+
+
+def test_a_local_model_that_is_not_there_is_told_at_once(tmp_path: Path) -> None:
+    chosen = settings(
+        tmp_path,
+        translate__partial__engine="openai",
+        translate__partial__url=SERVER,
+        translate__partial__local="/nowhere",
+    )
+    with pytest.raises(ModelError, match=r"translate\.partial\.local"):
+        factory.partial_spec(chosen)
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["", "gpu:8080", "ftp://gpu/v1", "http://", "http://user:key@gpu/v1", "http://gpu/v1?key=x"],
+)
+def test_an_address_that_is_none(tmp_path: Path, url: str) -> None:
+    with pytest.raises(ConfigError, match="url"):
+        settings(tmp_path, translate__final__engine="openai", translate__final__url=url)
+
+
+def test_a_model_that_is_not_there_is_told_at_once(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="model-missing"):
+        factory.final_translator(settings(tmp_path, translate__final__model="/nowhere.gguf"))
+
+
+@pytest.mark.parametrize(
+    ("engine", "model"),
+    [
+        ("gemma", "/nowhere.gguf"),
+        ("gemma", "small.en"),  # a recognizer of the registry
+        ("gemma", str(resolve("marian", "starter"))),
+        ("marian", "/nowhere"),
+        ("marian", str(resolve("stt", "starter"))),
+        ("marian", "gemma-3-270m"),
+    ],
+)
+def test_a_wrong_model_is_told_by_the_key_that_names_it(
+    engine: str, model: str, tmp_path: Path
+) -> None:
+    section = "translate.partial" if engine == "marian" else "translate.final"
+    usual = settings(tmp_path, **{f"{section}.model": model})
+    other = settings(tmp_path, translate__compare__engine=engine, translate__compare__model=model)
+    specs = [(factory.partial_spec if engine == "marian" else factory.final_spec, usual, section)]
+    specs.append((factory.compare_spec, other, "translate.compare"))
+    for make_spec, chosen, wanted in specs:
+        with pytest.raises((ModelError, ConfigError)) as caught:
+            make_spec(chosen).make_translator().load()  # type: ignore[union-attr]
+        assert caught.value.message.startswith(f"{wanted}.model: ")
+
+
+def test_a_prompt_that_cannot_be_made_is_told_by_its_key(tmp_path: Path) -> None:
+    chosen = settings(
+        tmp_path,
+        translate__target="af",
+        translate__compare__engine="gemma",
+        translate__compare__model=str(resolve("gemma", "tiny")),
+        translate__compare__prompt="examples",
+    )
+    spec = factory.compare_spec(chosen)
+    assert spec is not None
+    with pytest.raises(ConfigError, match=r"^translate\.compare\.prompt"):
+        spec.make_translator().load()
+
+
+@pytest.mark.parametrize("engine", ["moonshine", "sherpa-onnx"])
+def test_a_streaming_recognizer_needs_its_extra(
+    engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    chosen = settings(tmp_path, stt__engine=engine, stt__model=str(tmp_path))
+    with pytest.raises(ConfigError, match=rf"pip install 'stark-translate\[{engine}\]'"):
+        factory.recognizer_spec(chosen)
+
+
+def test_a_streaming_recognizer_is_not_asked_for_on_a_gpu(tmp_path: Path) -> None:
+    needs_module("sherpa_onnx")
+    chosen = settings(
+        tmp_path, stt__engine="sherpa-onnx", stt__model=str(tmp_path), stt__device="cuda"
+    )
+    with pytest.raises(ConfigError, match=r'stt\.device = "cuda": sherpa-onnx hears on the CPU'):
+        factory.recognizer_spec(chosen)
+
+
+def test_a_streaming_recognizer_gets_what_it_understands_of_the_settings(tmp_path: Path) -> None:
+    needs_module("sherpa_onnx")
+    chosen = settings(tmp_path, stt__engine="sherpa-onnx", stt__model=str(tmp_path), stt__threads=3)
+    spec = factory.recognizer_spec(chosen)
+    assert (spec.kind, spec.arguments) == ("sherpa-onnx", {"threads": 3})
+    assert spec.make_recognizer().name == f"sherpa-onnx:{tmp_path.name}"

@@ -1,0 +1,385 @@
+"""A translator on a server, over real sockets; the real server is llama-cpp-python's own."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline.core.errors import EngineCancelledError, EngineError, ModelError, StarkError
+from pipeline.engines.remote import engine as remote_module
+from pipeline.engines.remote.openai import OpenAi
+from tests.support.model_servers import (
+    MODEL,
+    Answer,
+    Handler,
+    answers,
+    breaks_off,
+    free_port,
+    real_llama_server,
+    real_server,
+    says,
+    scripted,
+    serves,
+    stalls,
+)
+
+TEXT = "Grace to you and peace."
+PATIENT_S = 60.0
+Serve = Callable[[Path], AbstractContextManager[tuple[str, subprocess.Popen[bytes]]]]
+SERVERS = pytest.mark.parametrize("serve", [real_server, real_llama_server])
+HTML = b"<!DOCTYPE html><html><body>Welcome to the router</body></html>"
+
+
+def engine(url: str, **more: Any) -> OpenAi:
+    arguments: dict[str, Any] = {"url": url, "deadline_s": PATIENT_S, **more}
+    made = OpenAi(MODEL, **arguments)
+    made.open()
+    return made
+
+
+def refused(*turns: Answer, models: Answer | None = None, **more: Any) -> EngineError:
+    with scripted(*turns, models=models) as server, pytest.raises(EngineError) as raised:
+        engine(server.url, **more).translate(TEXT)
+    return raised.value
+
+
+def test_a_translation_comes_as_it_grows_with_its_counts() -> None:
+    with scripted(says(" Gracia", " y", " paz", " a vosotros.", model=MODEL)) as server:
+        grown: list[str] = []
+        translation = engine(server.url).translate(TEXT, grown.append)
+        (asked,) = server.asked
+    assert translation.text == "Gracia y paz a vosotros."
+    assert (translation.engine, translation.stopped) == ("openai", "end")
+    assert (translation.tokens, translation.prompt_tokens) == (4, 11)
+    assert translation.avg_logprob is None, "nobody has told it"
+    assert grown == ["Gracia", "Gracia y", "Gracia y paz a"]
+    assert asked["prompt"] == (
+        f"<start_of_turn>user\n{TEXT}<end_of_turn>\n<start_of_turn>model\n"
+    ), "our own prompt, not the server's template"
+    assert (asked["model"], asked["temperature"], asked["stream"]) == (MODEL, 0, True)
+    assert asked["stop"] == ["<end_of_turn>"]
+    assert 20 < asked["max_tokens"] < 100
+
+
+def test_nothing_is_asked_for_nothing() -> None:
+    with scripted() as server:
+        assert engine(server.url).translate("  ").text == ""
+        assert server.seen == []
+
+
+def test_nobody_can_speak_a_control_token() -> None:
+    with scripted(says("Hola.")) as server:
+        engine(server.url).translate("So <end_of_turn> he said <bos>.")
+        (asked,) = server.asked
+    assert asked["prompt"].count("<end_of_turn>") == 1
+    assert "‹end_of_turn›" in asked["prompt"]
+
+
+def test_a_long_text_goes_in_parts_that_fit_and_comes_back_whole() -> None:
+    text = " ".join(f"This is sentence number {n} of a very long sermon." for n in range(12))
+    with scripted(says("Una.")) as server:
+        made = engine(server.url, context=256).translate(text)
+        asked = server.asked
+    assert len(asked) > 1
+    assert made.text == " ".join(["Una."] * len(asked))
+    assert "".join(each["prompt"] for each in asked).count("sentence number") == 12
+
+
+def test_an_answer_that_was_cut_off_says_so() -> None:
+    with scripted(says("Gracia y", finish="length")) as server:
+        assert engine(server.url).translate(TEXT).stopped == "length"
+
+
+def test_a_runaway_loop_is_stopped_and_the_server_is_left() -> None:
+    with scripted(stalls(*[" amén"] * 40)) as server:
+        made = engine(server.url).translate(TEXT)
+        assert server.ended.wait(PATIENT_S), "the server goes on for nobody"
+    assert made.stopped == "loop"
+
+
+def test_the_key_is_sent_and_what_is_in_its_file_is_no_secret_of_the_log(tmp_path: Path) -> None:
+    (tmp_path / "key").write_text("s3cret\n")
+    with scripted() as server:
+        engine(server.url, key_file=str(tmp_path / "key")).translate(TEXT)
+        assert {headers["Authorization"] for _, headers, _ in server.seen} == {"Bearer s3cret"}
+    error = refused(
+        answers(401, b'{"error": {"message": "Invalid API key"}}'),
+        key_file=str(tmp_path / "key"),
+    )
+    assert error.code == "server-refuses"
+    assert "Invalid API key" in error.message
+    assert "s3cret" not in str(error)
+
+
+@pytest.mark.parametrize("content", [None, b"", b"two words", b"\xff\xfe"])
+def test_a_key_that_cannot_be_read(content: bytes | None, tmp_path: Path) -> None:
+    file = tmp_path / "key"
+    if content is not None:
+        file.write_bytes(content)
+    with pytest.raises(ModelError, match="key-unreadable"):
+        engine("http://127.0.0.1:1/v1", key_file=str(file))
+
+
+def test_a_certificate_file_that_is_none(tmp_path: Path) -> None:
+    (tmp_path / "ca.pem").write_text("no certificate")
+    for file in ("ca.pem", "missing.pem"):
+        with pytest.raises(ModelError, match="certificate-unreadable"):
+            engine("https://127.0.0.1:1", ca_file=str(tmp_path / file))
+
+
+class TestWrongAnswers:
+    """Whatever a server says: a clear error, at once, and nothing of it on screen."""
+
+    @pytest.mark.parametrize(
+        ("answer", "code", "words"),
+        [
+            (answers(200, HTML, "text/html"), "server-nonsense", "text/html in place of"),
+            (answers(404, HTML, "text/html"), "server-nonsense", "status 404"),
+            (answers(200, b'{"text": "Hola"}'), "server-nonsense", "application/json in place"),
+            (answers(400, b'{"error": "too long"}'), "server-nonsense", "400: too long"),
+            (answers(403, b"{}"), "server-refuses", "refuses the key"),
+            (
+                answers(404, b'{"error": {"message": "no such model"}}'),
+                "server-other-model",
+                "does not serve 'starter': no such model",
+            ),
+            (says("Hola", model="llama-3"), "server-other-model", "'starter': llama-3"),
+        ],
+    )
+    def test_an_answer_that_is_no_translation(self, answer: Answer, code: str, words: str) -> None:
+        error = refused(answer)
+        assert error.code == code
+        assert words in error.message
+
+    @pytest.mark.parametrize(
+        "data",
+        [
+            b"data: no json\n\n",
+            b"data: []\n\n",
+            b'data: {"choices": 3}\n\n',
+            b'data: {"choices": [7]}\n\n',
+            b'data: {"choices": [{"text": null}]}\n\n',
+            b'data: {"choices": [], "usage": 3}\n\n',
+            b"data: \xff\xfe\n\n",
+        ],
+    )
+    def test_events_that_make_no_sense(self, data: bytes) -> None:
+        def answer(handler: Handler) -> None:
+            handler.begin_stream()
+            handler.chunk(data)
+            handler.end_stream()
+
+        assert refused(answer).code == "server-nonsense"
+
+    def test_an_error_in_mid_stream(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(remote_module, "_WAITS_S", ())
+
+        def answer(handler: Handler) -> None:
+            handler.begin_stream()
+            handler.piece("Hola")
+            handler.event(error={"message": "CUDA error: out of memory"})
+            handler.end_stream()
+
+        error = refused(answer)
+        assert (error.code, "CUDA error" in error.message) == ("server-failed", True)
+
+    def test_a_server_of_another_model_is_not_asked(self) -> None:
+        with scripted(models=serves("llama-3", "qwen")) as server:
+            with pytest.raises(EngineError, match="llama-3, qwen") as raised:
+                engine(server.url).translate(TEXT)
+            assert server.asked == []
+        assert raised.value.code == "server-other-model"
+
+    def test_a_server_that_tells_no_models_is_believed(self) -> None:
+        with scripted(models=answers(404, HTML, "text/html")) as server:
+            assert engine(server.url).translate(TEXT).text == "Amén."
+
+
+class TestPatience:
+    @pytest.fixture(autouse=True)
+    def _briefly(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(remote_module, "_WAITS_S", (0.01, 0.01, 0.01))
+
+    def test_what_may_pass_is_tried_again(self) -> None:
+        busy = answers(503, b'{"error": {"message": "Loading model"}}')
+        with scripted(busy, answers(502, b"", "text/html"), breaks_off(), says("Ya.")) as server:
+            assert engine(server.url).translate(TEXT).text == "Ya."
+            assert len(server.asked) == 4
+
+    def test_a_second_attempt_takes_no_words_off_the_screen(self) -> None:
+        with scripted(breaks_off(" Gracia", " y", " paz", " a"), says(" Gracia", " y paz.")) as s:
+            grown: list[str] = []
+            assert engine(s.url).translate(TEXT, grown.append).text == "Gracia y paz."
+        assert grown == sorted(grown, key=len)
+        assert grown == list(dict.fromkeys(grown))
+
+    def test_not_for_ever(self) -> None:
+        with scripted(answers(503, b"{}")) as server:
+            with pytest.raises(EngineError, match="server-busy"):
+                engine(server.url).translate(TEXT)
+            assert len(server.asked) == 4
+
+    def test_not_what_stays_wrong(self) -> None:
+        with scripted(answers(200, HTML, "text/html")) as server:
+            with pytest.raises(EngineError, match="server-nonsense"):
+                engine(server.url).translate(TEXT)
+            assert len(server.asked) == 1
+
+    def test_not_beyond_the_deadline(self) -> None:
+        with scripted(answers(503, b"{}")) as server:
+            with pytest.raises(EngineError, match=r"server-busy|server-late"):
+                engine(server.url, deadline_s=0.005).translate(TEXT)
+            assert len(server.asked) <= 1
+
+    @pytest.mark.parametrize("pieces", [(), (" Gracia", " y")])
+    def test_one_that_stalls_is_late_at_the_deadline(self, pieces: tuple[str, ...]) -> None:
+        with scripted(stalls(*pieces)) as server:
+            made = engine(server.url, deadline_s=0.5)
+            with pytest.raises(EngineError, match="server-late"):
+                made.translate(TEXT)
+            # A machine that has no time for us may not have come to ask within that.
+            assert len(server.asked) <= 1
+            if server.asked:
+                assert server.ended.wait(PATIENT_S)
+
+    def test_a_translation_that_nobody_wants_is_left(self) -> None:
+        with scripted(stalls(" Gracia", " y")) as server:
+            made = engine(server.url)
+            made.is_cancelled = lambda: bool(server.asked)
+            with pytest.raises(EngineCancelledError):
+                made.translate(TEXT)
+            assert server.ended.wait(PATIENT_S)
+        assert made.degraded_reason == "", "the server has done nothing wrong"
+
+
+class TestGoneAndBack:
+    def test_a_server_that_is_not_there_at_the_start_may_come_later(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(remote_module, "_WAITS_S", ())
+        made = OpenAi(MODEL, url=f"http://127.0.0.1:{free_port()}/v1", deadline_s=PATIENT_S)
+        made.load()
+        assert "nothing listens there" in made.degraded_reason
+        with pytest.raises(EngineError, match="server-gone"):
+            made.translate(TEXT)
+
+    def test_its_reason_goes_when_it_answers_again(self) -> None:
+        with scripted(answers(403, b"{}"), says("Ya.")) as server:
+            made = engine(server.url)
+            with pytest.raises(EngineError):
+                made.translate(TEXT)
+            assert "refuses the key" in made.degraded_reason
+            assert made.translate(TEXT).text == "Ya."
+            assert made.degraded_reason == ""
+
+    def test_what_comes_back_is_asked_again_what_it_serves(self) -> None:
+        with scripted(answers(403, b"{}"), says("Ya.")) as server:
+            made = engine(server.url)
+            with pytest.raises(EngineError):
+                made.translate(TEXT)
+            made.translate(TEXT)
+            made.translate(TEXT)
+        assert [path for path, _, body in server.seen if not body] == ["/v1/models"] * 2
+
+
+def test_it_judges_no_translations() -> None:
+    with pytest.raises(EngineError, match="score-unknown"):
+        OpenAi(MODEL, url="http://127.0.0.1:1").score("Amen", "Amén")
+
+
+def test_an_address_without_a_path_gets_the_usual_one() -> None:
+    with scripted() as server:
+        engine(server.url.removesuffix("/v1")).translate(TEXT)
+        assert {path for path, _, _ in server.seen} == {"/v1/models", "/v1/completions"}
+
+
+@pytest.mark.slow
+class TestRealServer:
+    """With the starter model: llama_cpp.server, started as `serve-model` does it; llama-server."""
+
+    @pytest.fixture
+    def local(self) -> str:
+        """Return the text of the same model in this process."""
+        from pipeline.engines.llama_cpp.gemma import Gemma
+        from pipeline.models.resolve import resolve
+
+        made = Gemma(resolve("gemma", "tiny"), deadline_s=PATIENT_S)
+        made.load()
+        return made.translate(TEXT).text
+
+    @SERVERS
+    def test_it_translates_as_the_local_engine_does(
+        self, tmp_path: Path, local: str, serve: Serve
+    ) -> None:
+        with serve(tmp_path) as (url, _):
+            grown: list[str] = []
+            made = engine(url)
+            made.load()
+            assert made.degraded_reason == ""
+            assert made.translate(TEXT, grown.append).text == local
+            assert grown
+
+    @SERVERS
+    def test_several_languages_at_a_time_get_each_its_own(
+        self, tmp_path: Path, serve: Serve
+    ) -> None:
+        said = ["God is good.", "The Lord is my shepherd.", "He gave his life on the cross."]
+        with serve(tmp_path) as (url, _):
+            made = [engine(url) for _ in said]
+            with ThreadPoolExecutor(len(said)) as pool:
+                texts = list(pool.map(lambda each, text: each.translate(text), made, said))
+        assert [text.stopped for text in texts] == ["end"] * 3
+        words = (("Dios",), ("pastor",), ("cruz",))
+        for text, must in zip(texts, words, strict=True):
+            assert [word for word in must if word not in text.text] == [], text.text
+
+    def test_its_key_and_its_model_are_checked(self, tmp_path: Path) -> None:
+        key = tmp_path / "key"
+        key.write_text("s3cret")
+        with real_server(tmp_path, key_file=str(key), name="church") as (url, _):
+            codes = []
+            for name, file in (("church", ""), ("other", str(key)), ("church", str(key))):
+                made = OpenAi(name, url=url, key_file=file, prompt="starter", deadline_s=PATIENT_S)
+                made.open()
+                try:
+                    codes.append(made.translate(TEXT).engine)
+                except StarkError as error:
+                    codes.append(error.code)
+        assert codes == ["server-refuses", "server-other-model", "openai"]
+
+    @SERVERS
+    @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
+    def test_killed_or_stopped_in_mid_stream(
+        self, tmp_path: Path, number: signal.Signals, serve: Serve
+    ) -> None:
+        text = " ".join([TEXT] * 6)
+        with serve(tmp_path) as (url, process):
+            made = engine(url)
+            made.translate(TEXT)
+            made.deadline_s = 10.0
+            struck = threading.Event()
+
+            def strike(_: str) -> None:
+                if not struck.is_set():
+                    os.kill(process.pid, number)
+                    struck.set()
+
+            began_s = time.monotonic()
+            with pytest.raises(EngineError, match=r"server-gone|server-late") as raised:
+                made.translate(text, strike)
+            assert struck.is_set(), "it was at it"
+            assert raised.value.code == (
+                "server-gone" if number == signal.SIGKILL else "server-late"
+            )
+            assert time.monotonic() - began_s < PATIENT_S
+            assert made.degraded_reason

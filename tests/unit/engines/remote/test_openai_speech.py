@@ -1,0 +1,234 @@
+"""A recognizer on a server, over real sockets; the real one has the starter model behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pipeline.core.errors import EngineCancelledError, EngineError
+from pipeline.core.resources import bundled
+from pipeline.core.standing import Token
+from pipeline.core.types import Recognition, Word
+from pipeline.engines.remote import engine as remote
+from pipeline.engines.remote.openai_speech import OpenAiSpeech, pieces_of
+from pipeline.engines.remote.transcriptions import SpokenWord, Transcription
+from pipeline.engines.streaming.incremental import Piece, piece_id
+from pipeline.evaluation.golden_sentence import Golden, read_golden
+from tests.support.model_servers import (
+    Answer,
+    ScriptedServer,
+    answers,
+    breaks_off,
+    free_port,
+    scripted,
+    serves,
+    stalls,
+)
+from tests.support.speech_servers import (
+    SPEECH_MODEL,
+    forms,
+    gives,
+    heard_in_full,
+    hears,
+    speech_server,
+)
+
+PCM = np.zeros(16_000, np.float32)
+LISTS = serves(SPEECH_MODEL)
+PATIENT_S = 60.0
+REAL_S = 300.0
+"""Of a machine that is busy with other things."""
+
+
+def engine(url: str, **more: Any) -> OpenAiSpeech:
+    arguments: dict[str, Any] = {"url": url, "deadline_s": PATIENT_S, "section": "stt", **more}
+    made = OpenAiSpeech(SPEECH_MODEL, **arguments)
+    made.load()
+    return made
+
+
+def final_of(*turns: Answer, **more: Any) -> Recognition:
+    with scripted(*turns, models=LISTS) as server:
+        return engine(server.url, **more).recognize(PCM, final=True)
+
+
+def refused(*turns: Answer, models: Answer = LISTS, **more: Any) -> EngineError:
+    with scripted(*turns, models=models) as server, pytest.raises(EngineError) as raised:
+        engine(server.url, **more).recognize(PCM, final=True)
+    return raised.value
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[ScriptedServer]:
+    from pipeline.models.resolve import resolve
+
+    with speech_server(resolve("stt", "starter")) as made:
+        yield made
+
+
+@pytest.fixture
+def golden() -> Golden:
+    return read_golden(bundled("demo", "golden.json"))
+
+
+def test_a_final_has_its_measures_and_its_words() -> None:
+    made = final_of(heard_in_full("Grace", "to", "you."))
+    assert made.text == "Grace to you."
+    assert made.words == (Word("Grace", 0.9), Word("to", 0.9), Word("you.", 0.9))
+    assert (made.avg_logprob, made.no_speech_prob) == (-0.2, 0.1)
+    assert made.compression_ratio == pytest.approx(13 / 21)
+    assert (made.tokens, made.ends_s, made.lang_prob) == ((), (), None)
+
+
+def test_a_partial_has_its_words_as_tokens_with_their_times() -> None:
+    with scripted(heard_in_full("Grace", "to"), models=LISTS) as server:
+        made = engine(server.url).recognize(PCM, final=False)
+    assert made.tokens == (
+        Token(piece_id(" Grace"), " Grace", 5),
+        Token(piece_id(" to"), " to", 8),
+    )
+    assert made.ends_s == (0.5, 1.0)
+    assert made.words == ()
+
+
+def test_a_text_alone_is_enough() -> None:
+    made = final_of(hears("Grace to you."))
+    assert made.text == "Grace to you."
+    assert (made.words, made.avg_logprob, made.no_speech_prob) == ((), None, None)
+
+
+def test_nothing_is_asked_for_nothing() -> None:
+    with scripted(models=LISTS) as server:
+        assert engine(server.url).recognize(PCM[:0], final=True) == Recognition("")
+        assert forms(server) == []
+
+
+def test_hot_words_and_the_language_go_along() -> None:
+    with scripted(hears("Selah."), models=LISTS) as server:
+        made = engine(server.url, lang="fr")
+        made.hotwords = "Selah, Habakkuk"
+        made.recognize(PCM, final=True)
+        (asked,) = forms(server)
+    assert asked.fields["hotwords"] == ["Selah, Habakkuk"]
+    assert asked.fields["language"] == ["fr"]
+
+
+class TestWordsOfAText:
+    def test_they_are_taken_as_they_stand_in_it(self) -> None:
+        listed = (SpokenWord(" Grace,", 0.0, 0.4), SpokenWord(" amen.", 0.4, 0.9))
+        assert pieces_of(Transcription("Grace, amen.", words=listed)) == (
+            Piece(piece_id(" Grace,"), " Grace,", 0.0, 0.4),
+            Piece(piece_id(" amen."), " amen.", 0.4, 0.9),
+        )
+
+    def test_without_marks_and_spaces_they_get_those_of_the_text(self) -> None:
+        listed = (SpokenWord("grace", 0.0, 0.4), SpokenWord("amen", 0.4, 0.9))
+        made = pieces_of(Transcription("Grace, amen.", words=listed))
+        assert [(piece.text, piece.end_s) for piece in made] == [(" Grace,", 0.4), (" amen.", 0.9)]
+
+    def test_of_a_language_without_spaces_too(self) -> None:
+        listed = (
+            SpokenWord("恩典", 0.0, 0.4),
+            SpokenWord("归", 0.4, 0.6),
+            SpokenWord("你。", 0.6, 1),
+        )
+        made = pieces_of(Transcription("恩典归你。", words=listed))
+        assert [piece.text for piece in made] == ["恩典", "归", "你。"]
+
+    def test_others_have_no_times(self) -> None:
+        listed = (SpokenWord("Grays", 0.0, 0.4),)
+        made = pieces_of(Transcription("Grace, amen.", words=listed))
+        assert [(piece.text, piece.end_s) for piece in made] == [
+            (" Grace,", None),
+            (" amen.", None),
+        ]
+        assert pieces_of(Transcription("")) == ()
+
+
+class TestServersThatFail:
+    @pytest.fixture(autouse=True)
+    def _briefly(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(remote, "_WAITS_S", (0.01, 0.01))
+
+    def test_what_may_pass_is_tried_again(self) -> None:
+        assert final_of(gives({}, 503), breaks_off(), hears("Amen.")).text == "Amen."
+
+    @pytest.mark.parametrize(
+        ("answer", "code"),
+        [
+            (answers(200, b"<html>Router</html>", "text/html"), "server-nonsense"),
+            (gives({"detail": "Invalid API key"}, 401), "server-refuses"),
+            (gives({"detail": "not installed"}, 404), "server-other-model"),
+            (gives({"error": "busy"}, 429), "server-busy"),
+            (breaks_off(), "server-gone"),
+        ],
+    )
+    def test_the_reason_is_kept_until_it_answers(self, answer: Answer, code: str) -> None:
+        with scripted(answer, answer, answer, models=LISTS) as server:
+            made = engine(server.url)
+            with pytest.raises(EngineError) as raised:
+                made.recognize(PCM, final=True)
+            assert raised.value.code == code
+            assert made.degraded_reason == raised.value.message
+
+    def test_one_of_another_model_gets_no_sound(self) -> None:
+        with scripted(models=serves("llama-3")) as server:
+            made = engine(server.url)
+            with pytest.raises(EngineError, match="server-other-model") as raised:
+                made.recognize(PCM, final=True)
+            assert forms(server) == []
+        assert "stt.server_model" in raised.value.fix
+
+    def test_one_that_is_not_there_may_come_later(self) -> None:
+        port = free_port()
+        made = engine(f"http://127.0.0.1:{port}")
+        assert "nothing listens there" in made.degraded_reason
+        with pytest.raises(EngineError, match="server-gone"):
+            made.recognize(PCM, final=True)
+        with scripted(hears("Amen."), models=LISTS, port=port):
+            assert made.recognize(PCM, final=True).text == "Amen."
+        assert made.degraded_reason == ""
+
+    def test_one_that_stalls_is_late_at_the_deadline(self) -> None:
+        assert refused(stalls(), deadline_s=0.3).code in {"server-late", "server-gone"}
+
+    def test_a_text_that_nobody_wants_is_left(self) -> None:
+        with scripted(stalls(), models=LISTS) as server:
+            made = engine(server.url)
+            made.is_cancelled = lambda: bool(forms(server))
+            with pytest.raises(EngineCancelledError):
+                made.recognize(PCM, final=False)
+            assert server.ended.wait(PATIENT_S), "the server goes on for nobody"
+        assert made.degraded_reason == ""
+
+
+@pytest.mark.slow
+class TestRealServer:
+    """faster-whisper with the starter model, behind a real socket."""
+
+    def test_it_hears_a_sentence(self, server: ScriptedServer, golden: Golden) -> None:
+        made = engine(server.url, deadline_s=REAL_S).recognize(golden.pcm, final=True)
+        assert golden.missing(made.text, "en") == []
+        assert [word.text for word in made.words] == made.text.split()
+        assert all(0 <= word.probability <= 1 for word in made.words)
+        assert made.avg_logprob is not None
+        assert -1 < made.avg_logprob < 0
+        assert made.no_speech_prob is not None
+
+    def test_its_partials_have_times_that_grow(
+        self, server: ScriptedServer, golden: Golden
+    ) -> None:
+        made = engine(server.url, deadline_s=REAL_S).recognize(golden.pcm[:32_000], final=False)
+        assert made.tokens
+        assert len(made.ends_s) == len(made.tokens)
+        assert list(made.ends_s) == sorted(made.ends_s)
+        assert made.ends_s[-1] <= 2.5
+        assert "".join(token.text for token in made.tokens).strip() == made.text
+        assert made.tokens[-1].until == len(made.text)
+
+    def test_silence_is_no_text(self, server: ScriptedServer) -> None:
+        made = engine(server.url, deadline_s=REAL_S).recognize(PCM, final=True)
+        assert made.text == "" or made.no_speech_prob is not None

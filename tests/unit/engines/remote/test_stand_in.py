@@ -1,0 +1,349 @@
+"""An engine on a server with a local one behind it: who answers when."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pipeline.core.errors import EngineCancelledError, EngineError
+from pipeline.core.resources import bundled
+from pipeline.core.standing import Token
+from pipeline.core.types import SAMPLE_RATE, Pcm, Recognition, Translation
+from pipeline.engines.protocols import Recognizer, Scorer, Translator
+from pipeline.engines.remote import engine as remote
+from pipeline.engines.remote import stand_in
+from pipeline.engines.remote.openai import OpenAi
+from pipeline.engines.remote.openai_speech import OpenAiSpeech
+from pipeline.engines.remote.stand_in import RecognizerStandIn, StandIn
+from pipeline.evaluation.golden_sentence import read_golden
+from pipeline.text.commit_policy import CommitPolicy
+from tests.support.model_servers import (
+    MODEL,
+    Answer,
+    ScriptedServer,
+    answers,
+    free_port,
+    says,
+    scripted,
+    serves,
+    stalls,
+)
+from tests.support.speech_servers import SPEECH_MODEL, heard_in_full, hears, speech_server
+
+TEXT = "Grace to you."
+REFUSES = answers(403, b"{}")
+
+
+class Local:
+    """A quick translator as small as can be; the real one is asked in tests of processes."""
+
+    name = "marian"
+    degraded_reason = ""
+    deadline_s = 60.0
+
+    def __init__(self) -> None:
+        self.is_loaded = False
+        self.is_cancelled: Callable[[], bool] = lambda: False
+
+    def load(self) -> None:
+        self.is_loaded = True
+
+    def translate(self, text: str, *_: object) -> Translation:
+        return Translation(f"({text})", "marian")
+
+    def score(self, text: str, target: str) -> tuple[float, float]:
+        return -1.0, -2.0
+
+
+class Clock:
+    """Time that goes on when a test says so."""
+
+    def __init__(self) -> None:
+        self.now_s = 1000.0
+
+    def monotonic(self) -> float:
+        return self.now_s
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    made = Clock()
+    monkeypatch.setattr(stand_in, "time", made)
+    return made
+
+
+@contextmanager
+def engine(*turns: Answer, deadline_s: float = 60.0) -> Iterator[tuple[StandIn, ScriptedServer]]:
+    with scripted(*turns) as server:
+        made = StandIn(OpenAi(MODEL, url=server.url, deadline_s=deadline_s), Local())
+        made.load()
+        yield made, server
+
+
+def makers(made: StandIn, count: int) -> list[str]:
+    return [made.translate(TEXT).engine for _ in range(count)]
+
+
+def test_it_is_a_translator_that_can_judge() -> None:
+    local = Local()
+    made = StandIn(OpenAi(MODEL, url="http://127.0.0.1:1"), local)
+    as_translator: Translator = made
+    assert as_translator.name == "openai"
+    assert isinstance(made, Scorer)
+    assert made.score("Amen", "Amén") == (-1.0, -2.0)
+
+
+def test_the_server_translates_while_it_answers(clock: Clock) -> None:
+    with engine(says("Gracia.")) as (made, _):
+        assert made.translate(TEXT).text == "Gracia."
+        assert made.degraded_reason == ""
+
+
+def test_a_server_that_is_not_there_costs_nobody_anything(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(remote, "_WAITS_S", ())
+    local = Local()
+    made = StandIn(OpenAi(MODEL, url=f"http://127.0.0.1:{free_port()}", deadline_s=60.0), local)
+    made.load()
+    assert local.is_loaded
+    assert made.translate(TEXT) == Translation(f"({TEXT})", "marian")
+    assert "nothing listens there; marian stands in on this machine" in made.degraded_reason
+
+
+def test_a_failing_server_rests_longer_each_time_and_comes_back(clock: Clock) -> None:
+    turns = [says("Uno."), REFUSES, REFUSES, says("Dos."), REFUSES, says("Tres.")]
+    with engine(*turns) as (made, server):
+        assert makers(made, 4) == ["openai", "marian", "marian", "marian"]
+        assert len(server.asked) == 2
+        clock.now_s += 5.1
+        assert makers(made, 2) == ["marian", "marian"]
+        assert len(server.asked) == 3
+        clock.now_s += 5.1
+        assert makers(made, 1) == ["marian"]
+        assert len(server.asked) == 3, "it rests twice as long"
+        clock.now_s += 5.1
+        assert makers(made, 1) == ["openai"]
+        assert made.degraded_reason == ""
+        assert makers(made, 1) == ["marian"]
+        clock.now_s += 5.1
+        assert makers(made, 1) == ["openai"], "after a success it begins anew"
+
+
+def test_one_that_stalls_leaves_the_local_one_time(clock: Clock) -> None:
+    with engine(stalls(), deadline_s=0.3) as (made, server):
+        assert makers(made, 3) == ["marian"] * 3
+        assert len(server.asked) <= 1
+
+
+def test_what_nobody_wants_is_not_made_here_either() -> None:
+    with engine(stalls()) as (made, server):
+        made.is_cancelled = lambda: bool(server.asked)
+        with pytest.raises(EngineCancelledError):
+            made.translate(TEXT)
+        assert made.degraded_reason == ""
+
+
+def test_where_both_fail_it_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> Translation:
+        raise EngineError("partial-failed", "It cannot.")
+
+    monkeypatch.setattr(Local, "translate", fail)
+    with engine(REFUSES) as (made, _), pytest.raises(EngineError, match="partial-failed"):
+        made.translate(TEXT)
+
+
+PCM = np.zeros(SAMPLE_RATE, np.float32)
+WORDS = {"Grace": 11, "to": 12, "you": 13, "all": 14}
+
+
+class LocalRecognizer:
+    """A recognizer as small as can be: token ids of its own, and a text that goes with them.
+
+    The real one is asked in `TestRealRecognizers`.
+    """
+
+    name = "whisper:small"
+    degraded_reason = ""
+    gpu_layers = -1
+
+    def __init__(self) -> None:
+        self.text = "Grace to"
+        self.hotwords = ""
+        self.is_cancelled: Callable[[], bool] = lambda: False
+        self.prefixes: list[list[int]] = []
+
+    def load(self) -> None:
+        self.is_loaded = True
+
+    def recognize(self, pcm: Pcm, *, final: bool, prefix: Sequence[int] = ()) -> Recognition:
+        self.prefixes.append(list(prefix))
+        assert set(prefix) <= set(WORDS.values()), "ids that it does not have end its process"
+        if final:
+            return Recognition(self.text)
+        tokens, until = [], 0
+        for word in self.text.split():
+            until += len(word) + bool(until)
+            tokens.append(Token(WORDS[word], f" {word}", until))
+        ends_s = tuple(0.5 * (n + 1) for n in range(len(tokens)))
+        return Recognition(self.text, tokens=tuple(tokens), ends_s=ends_s)
+
+
+@contextmanager
+def hearing(
+    *turns: Answer, deadline_s: float = 60.0
+) -> Iterator[tuple[RecognizerStandIn, LocalRecognizer]]:
+    with scripted(*turns, models=serves(SPEECH_MODEL)) as server:
+        local = LocalRecognizer()
+        asked = OpenAiSpeech(SPEECH_MODEL, url=server.url, deadline_s=deadline_s)
+        made = RecognizerStandIn(asked, local)
+        made.load()
+        yield made, local
+
+
+def partial_text(made: Recognition) -> str:
+    assert "".join(token.text for token in made.tokens).strip() == made.text
+    assert made.tokens[-1].until == len(made.text)
+    return made.text
+
+
+def ids(made: Recognition, count: int) -> list[int]:
+    return [token.id for token in made.tokens[:count]]
+
+
+class TestRecognizers:
+    def test_it_is_a_recognizer_of_the_servers_name_and_the_local_ones_gpu(self) -> None:
+        with hearing(hears("Amen.")) as (made, local):
+            as_recognizer: Recognizer = made
+            assert as_recognizer.name == f"openai:{SPEECH_MODEL}"
+            assert made.gpu_layers == -1
+            assert local.is_loaded
+            assert made.recognize(PCM, final=True).text == "Amen."
+            assert (made.degraded_reason, local.prefixes) == ("", [])
+
+    def test_the_local_one_steps_in_says_so_and_the_server_comes_back(self, clock: Clock) -> None:
+        with hearing(hears("Uno."), REFUSES, hears("Dos.")) as (made, local):
+            local.text = "Grace"
+            made.hotwords = "Selah"
+            heard = [made.recognize(PCM, final=True) for _ in range(3)]
+            assert [(each.text, each.engine) for each in heard] == [
+                ("Uno.", f"openai:{SPEECH_MODEL}"),
+                ("Grace", "whisper:small"),
+                ("Grace", "whisper:small"),
+            ]
+            assert "; whisper:small stands in on this machine" in made.degraded_reason
+            assert local.hotwords == "Selah"
+            clock.now_s += 5.1
+            assert made.recognize(PCM, final=True).text == "Dos."
+            assert made.degraded_reason == ""
+
+    def test_one_that_stalls_costs_its_deadline_once(self, clock: Clock) -> None:
+        with hearing(stalls(), deadline_s=0.3) as (made, local):
+            texts = [made.recognize(PCM, final=True).text for _ in range(3)]
+            assert texts == ["Grace to"] * 3
+            assert len(local.prefixes) == 3
+
+    def test_what_nobody_wants_is_not_heard_here_either(self) -> None:
+        with hearing(stalls()) as (made, local):
+            made.is_cancelled = lambda: True
+            with pytest.raises(EngineCancelledError):
+                made.recognize(PCM, final=False)
+            assert local.prefixes == []
+
+    def test_a_servers_partial_keeps_what_stands_whatever_it_hears_then(self) -> None:
+        with hearing(heard_in_full("Grace", "to"), heard_in_full("Grays", "too", "you")) as (m, _):
+            first = m.recognize(PCM, final=False)
+            second = m.recognize(PCM, final=False, prefix=ids(first, 2))
+        assert partial_text(second) == "Grace to you"
+        assert ids(second, 2) == ids(first, 2)
+
+    def test_without_times_the_words_are_counted(self) -> None:
+        with hearing(hears("Grace to"), hears("Grays to you")) as (made, _):
+            first = made.recognize(PCM, final=False)
+            second = made.recognize(PCM, final=False, prefix=ids(first, 1))
+        assert partial_text(second) == "Grace to you"
+
+    def test_committing_waits_until_two_agree_and_says_why(self) -> None:
+        policy = CommitPolicy("alignatt", 0.5)
+        turns = (heard_in_full("Grace", "to", "yew"), heard_in_full("Grace", "to", "you", "all"))
+        with hearing(*turns) as (made, _):
+            first = made.recognize(PCM, final=False)
+            commit = policy.push(first.tokens, first.ends_s, 9.0, is_final=False)
+            assert (commit.committed, commit.reason) == ((), "the recognizer tells no times")
+            second = made.recognize(PCM, final=False)
+            commit = policy.push(second.tokens, second.ends_s, 9.0, is_final=False)
+        assert [token.text.strip() for token in commit.committed] == ["Grace", "to"]
+
+    def test_a_server_that_goes_within_a_sentence_takes_back_nothing(self, clock: Clock) -> None:
+        with hearing(heard_in_full("Grays", "to"), REFUSES) as (made, local):
+            first = made.recognize(PCM, final=False)
+            local.text = "Grace to you"
+            second = made.recognize(PCM, final=False, prefix=ids(first, 1))
+            third = made.recognize(PCM, final=False, prefix=ids(second, 2))
+        assert local.prefixes == [[], []], "it does not know the server's ids"
+        assert partial_text(second) == partial_text(third) == "Grays to you"
+        assert ids(third, 1) == ids(first, 1)
+
+    def test_nor_does_one_that_comes_back_within_a_sentence(self, clock: Clock) -> None:
+        with hearing(REFUSES, heard_in_full("Grace", "too", "you")) as (made, _):
+            first = made.recognize(PCM, final=False)
+            assert first.ends_s, "its times are its own: it commits by them"
+            clock.now_s += 5.1
+            second = made.recognize(PCM, final=False, prefix=ids(first, 2))
+        assert partial_text(second) == "Grace to you"
+        assert ids(second, 2) == [11, 12]
+
+    def test_the_local_one_is_forced_to_begin_with_what_it_told(self, clock: Clock) -> None:
+        with hearing(REFUSES) as (made, local):
+            first = made.recognize(PCM, final=False)
+            made.recognize(PCM, final=True)  # thought to be over, and resumed
+            made.recognize(PCM, final=False, prefix=ids(first, 1))
+            made.recognize(PCM, final=False, prefix=[12])
+        assert local.prefixes == [[], [], [11], []], "only what the one before it began with"
+
+    def test_a_final_after_partials_of_a_server_that_has_gone(self, clock: Clock) -> None:
+        with hearing(heard_in_full("Grace", "to"), REFUSES) as (made, local):
+            first = made.recognize(PCM, final=False)
+            assert made.recognize(PCM, final=True).text == "Grace to"
+            resumed = made.recognize(PCM, final=False, prefix=ids(first, 1))
+        assert ids(resumed, 1) == ids(first, 1)
+        assert local.prefixes == [[], []]
+
+
+@pytest.mark.slow
+def test_real_recognizers_on_both_sides_of_a_break(clock: Clock) -> None:
+    """faster-whisper behind a socket, Whisper here, and a sentence during which the server goes."""
+    from pipeline.engines.ctranslate2.whisper import Whisper
+    from pipeline.models.resolve import resolve
+
+    model: Path = resolve("stt", "starter")
+    golden = read_golden(bundled("demo", "golden.json"))
+    policy = CommitPolicy("alignatt", 0.5)
+    shown: list[str] = []
+    with speech_server(model) as server:
+        asked = OpenAiSpeech(SPEECH_MODEL, url=server.url, deadline_s=300.0)
+        made = RecognizerStandIn(asked, Whisper(model))
+        made.load()
+        whole = made.recognize(golden.pcm, final=True)
+        assert made.degraded_reason == ""
+        assert golden.missing(whole.text, "en") == []
+        for step in range(1, 6):
+            if step == 4:
+                server.shutdown()
+                server.server_close()
+            heard = golden.pcm[: len(golden.pcm) * step // 5]
+            prefix = [token.id for token in policy.committed]
+            partial = made.recognize(heard, final=False, prefix=prefix)
+            commit = policy.push(
+                partial.tokens, partial.ends_s, len(heard) / SAMPLE_RATE, is_final=False
+            )
+            assert commit.reason != "the text does not begin as committed"
+            assert bool(made.degraded_reason) == (step >= 4)
+            shown.append("".join(token.text for token in commit.committed))
+        assert "whisper:" in made.degraded_reason
+        assert golden.missing(made.recognize(golden.pcm, final=True).text, "en") == []
+    assert all(later.startswith(earlier) for earlier, later in pairwise(shown))
+    assert shown[-1].strip()

@@ -1,0 +1,64 @@
+"""What a session gives, after edits and a review."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pipeline.core.errors import LearningError
+from pipeline.learning.data.harvest import harvest, read_harvest, with_threshold, write_harvest
+from tests.support.services import GEMMA, GOOD, NAME, UNSURE, WRONG, decide, hold
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    edited = replace(WRONG, edit="Cantaremos de nuevo la última estrofa.")
+    hidden = replace(GOOD, source="This was hidden by somebody.", edit="")
+    return hold(tmp_path, [GOOD, UNSURE, WRONG, edited, hidden])
+
+
+def test_a_session_gives_its_pairs_by_who_vouches_for_them(folder: Path) -> None:
+    told = {pair.id: pair for pair in harvest(folder, ["Ezra", "grace"]).pairs}
+    assert {key: (pair.source, pair.status) for key, pair in told.items()} == {
+        1: ("auto", "accepted"),
+        2: ("auto", "moderate"),
+        4: ("operator", "accepted"),
+    }
+    assert told[4].translation == "Cantaremos de nuevo la última estrofa."
+    assert (told[2].text, told[2].heard) == (UNSURE.source, UNSURE.heard)
+    assert told[2].terms == ("Ezra",)
+    first = told[1]
+    assert (first.session_id, first.model, first.model_sha256) == (NAME, "gemma.gguf", GEMMA.sha256)
+    assert first.stt_confidence == pytest.approx(0.9241, abs=1e-3)
+    assert (first.translation_qe, first.marian_agreement) == (0.9512, 1.0)
+
+
+def test_what_a_reviewer_says_holds(folder: Path) -> None:
+    decide(folder, 1, "rejected", GOOD.source, GOOD.target)
+    decide(folder, 2, "corrected", "Turn with me to Ezra.", "Vayan conmigo a Esdras.")
+    found = harvest(folder, [])
+    told = {pair.id: pair for pair in found.pairs}
+    assert 1 not in told
+    assert (told[2].source, told[2].text) == ("review", "Turn with me to Ezra.")
+    assert told[2].reviewer == "Ana"
+    assert [good for _, good in found.reviewed] == [False, False]
+    assert ("Turn with me to the book of extra.", "Turn with me to Ezra.") in found.spoken
+
+
+def test_a_calibrated_threshold_changes_only_what_the_score_alone_decides(folder: Path) -> None:
+    by_id = {pair.id: pair for pair in harvest(folder, []).pairs}
+    assert with_threshold(by_id[1], 0.99).status == "moderate"
+    assert with_threshold(by_id[2], 0.5).status == "accepted"
+    assert with_threshold(by_id[4], 0.99).status == "accepted"
+
+
+def test_it_is_kept_and_read_back(folder: Path, tmp_path: Path) -> None:
+    found = harvest(folder, ["Ezra"])
+    write_harvest(tmp_path / "one.json", found)
+    assert read_harvest(tmp_path / "one.json") == found
+    (tmp_path / "one.json").write_bytes(b"{")
+    with pytest.raises(LearningError) as told:
+        read_harvest(tmp_path / "one.json")
+    assert told.value.code == "harvest-unreadable"

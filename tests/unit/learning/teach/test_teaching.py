@@ -1,0 +1,227 @@
+"""Teaching goes on where it was cut off, or where a server went away."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from pipeline.core.errors import LearningError
+from pipeline.core.resources import bundled
+from pipeline.core.types import Translation
+from pipeline.engines.ctranslate2.marian import Marian
+from pipeline.learning.teach.teaching import TAUGHT, TeachingOrder, teach
+from tests.support.disk import fill_disk, small_disk
+from tests.support.lessons import SAID, Stopping, asking, write_mix
+from tests.support.model_servers import (
+    Answer,
+    answers,
+    real_llama_server,
+    real_server,
+    says,
+    scripted,
+)
+
+
+@pytest.fixture
+def order(tmp_path: Path) -> TeachingOrder:
+    return write_mix(tmp_path)
+
+
+@pytest.fixture
+def short(tmp_path: Path) -> TeachingOrder:
+    return write_mix(tmp_path, SAID[:8])
+
+
+@pytest.fixture(scope="module")
+def marian() -> Marian:
+    engine = Marian(bundled("models", "starter", "marian"))
+    engine.load()
+    return engine
+
+
+@pytest.mark.slow
+def test_a_teaching_that_was_cut_off_goes_on(order: TeachingOrder, marian: Marian) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        teach(order, [Stopping(marian, KeyboardInterrupt(), 21)])  # type: ignore[list-item]
+    with (order.out / TAUGHT).open("ab") as file:
+        file.write(b'{"en": "half a li')
+    told: list[tuple[int, int]] = []
+    again = Stopping(marian, KeyboardInterrupt(), 0)
+    lessons = teach(order, [again], on_start=lambda *at: told.append(at))  # type: ignore[list-item]
+    assert told == [(20, len(SAID))]
+    assert again.count == len(SAID) - 20
+    lines = [json.loads(line) for line in (order.out / TAUGHT).read_text().splitlines()]
+    assert [line["en"] for line in lines] == SAID
+    assert {"en", "es_reference", "es_teacher"} < lines[0].keys()
+    assert [line["es_teacher"] for line in lines] == [each.teacher for each in lessons]
+    assert "leído" in lessons[3].teacher
+
+
+@pytest.mark.slow
+def test_a_second_round_is_of_sermons_alone(order: TeachingOrder, marian: Marian) -> None:
+    lessons = teach(replace(order, parts=("sermon",)), [marian])
+    assert [each.source for each in lessons] == SAID[1::2]
+
+
+@pytest.mark.slow
+def test_another_teacher_does_not_go_on_with_the_first_ones_work(
+    order: TeachingOrder, marian: Marian
+) -> None:
+    teach(order, [marian])
+    for other in (replace(order, teacher_id="cd"), replace(order, parts=("bible",))):
+        with pytest.raises(LearningError) as told:
+            teach(other, [marian])
+        assert told.value.code == "teacher-other"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("content", "code"),
+    [
+        (None, "mix-missing"),
+        ('{"en": "a"}\n', "mix-unreadable"),
+        ("{\n", "mix-unreadable"),
+        ('{"en": "a", "es": "b", "part": "bible", "weight": 1}\n', "mix-empty"),
+    ],
+)
+def test_a_mix_that_cannot_be_taught_is_told(
+    order: TeachingOrder, marian: Marian, content: str | None, code: str
+) -> None:
+    path = order.mix / "train.jsonl"
+    path.unlink() if content is None else path.write_text(content)
+    with pytest.raises(LearningError) as told:
+        teach(replace(order, parts=("sermon",)), [marian])
+    assert told.value.code == code
+
+
+@pytest.mark.slow
+def test_a_teacher_that_says_nothing_is_told(order: TeachingOrder, marian: Marian) -> None:
+    class Silent:
+        def translate(self, text: str) -> Translation:
+            return replace(marian.translate(text), stopped="loop")
+
+    with pytest.raises(LearningError) as told:
+        teach(order, [Silent()])  # type: ignore[list-item]
+    assert told.value.code == "teacher-silent"
+
+
+@pytest.mark.slow
+def test_a_full_disk_is_told_and_what_was_taught_is_kept(
+    order: TeachingOrder, marian: Marian, tmp_path: Path
+) -> None:
+    with small_disk(tmp_path):
+        full = replace(order, out=tmp_path / "disk" / "out")
+        with pytest.raises(KeyboardInterrupt):
+            teach(full, [Stopping(marian, KeyboardInterrupt(), 17)])  # type: ignore[list-item]
+        kept = (full.out / TAUGHT).read_bytes()
+        fill_disk(tmp_path / "disk" / "rest")
+        with pytest.raises(LearningError) as told:
+            teach(full, [marian])
+        assert told.value.code == "learning-unwritable"
+        assert (full.out / TAUGHT).read_bytes().startswith(kept)
+        (tmp_path / "disk" / "rest").unlink()
+        assert len(teach(full, [marian])) == len(SAID)
+
+
+def taught(order: TeachingOrder) -> list[str]:
+    lines = (order.out / TAUGHT).read_text().splitlines()
+    return [json.loads(line)["es_teacher"] for line in lines]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("serve", [real_server, real_llama_server])
+def test_a_server_that_is_killed_loses_nothing_and_another_one_goes_on(
+    short: TeachingOrder, tmp_path: Path, serve: Callable[..., Any]
+) -> None:
+    said: list[int] = []
+    with serve(tmp_path) as (url, process):
+
+        def strike() -> None:
+            said.append(1)
+            if len(said) == 3:
+                process.kill()
+                process.wait()
+
+        with pytest.raises(LearningError) as told:
+            teach(short, asking(url, 2), on_lesson=strike)
+    assert told.value.code == "teacher-gone"
+    assert "ours does not translate any more" in told.value.message
+    kept = taught(short)
+    # The one that was under way when it was killed may have been answered still.
+    assert 3 <= len(kept) <= 4
+    assert all(kept)
+    begun: list[tuple[int, int]] = []
+    with serve(tmp_path) as (elsewhere, _):
+        lessons = teach(short, asking(elsewhere, 2), on_start=lambda *at: begun.append(at))
+    assert begun == [(len(kept), 8)]
+    assert taught(short)[: len(kept)] == kept
+    assert [each.source for each in lessons] == SAID[:8], "in the mix's order, each once"
+    assert all(each.teacher for each in lessons)
+
+
+def test_a_sentence_that_a_server_refuses_is_left_out(short: TeachingOrder) -> None:
+    bad = answers(400, b'{"error": {"message": "too long"}}')
+    with scripted(says("Uno."), bad, bad, says("Cuatro.")) as server:
+        lessons = teach(short, asking(server.url))
+    assert [each.teacher for each in lessons[:5]] == ["Uno.", "", "", "Cuatro.", "Cuatro."]
+    assert taught(short) == [each.teacher for each in lessons]
+
+
+@pytest.mark.parametrize(
+    ("turn", "says_what"),
+    [
+        (answers(401, b"{}"), "refuses the key"),
+        (answers(400, b"{}"), "status 400"),
+        (says("Otro.", model="another"), "does not serve 'starter'"),
+    ],
+)
+def test_a_server_that_answers_nothing_any_more_is_told_and_no_empty_lesson_is_kept(
+    short: TeachingOrder, turn: Answer, says_what: str
+) -> None:
+    with scripted(says("Uno."), says("Dos."), turn) as server:
+        with pytest.raises(LearningError, match=says_what) as told:
+            teach(short, asking(server.url))
+        assert told.value.code == "teacher-gone"
+        assert told.value.fix.endswith("The same command goes on from there.")
+    assert taught(short) == ["Uno.", "Dos."]
+    with scripted(says("Tres.")) as server:
+        teach(short, asking(server.url))
+        assert len(server.asked) == 8 - 2
+    assert taught(short)[:3] == ["Uno.", "Dos.", "Tres."]
+
+
+def test_a_server_gets_as_many_sentences_at_a_time_as_it_is_asked(short: TeachingOrder) -> None:
+    together = threading.Barrier(4)
+
+    def answer(handler: Any) -> None:
+        together.wait(30)  # four must be there, or it breaks
+        text = orjson.loads(handler.request_body)["prompt"]
+        (number,) = (word for word in text.split() if word.isdigit())
+        says(f"Capítulo {number}.")(handler)
+
+    with scripted(answer) as server:
+        lessons = teach(short, asking(server.url, 4))
+    assert [each.teacher for each in lessons] == [f"Capítulo {n}." for n in range(8)]
+
+
+def test_a_teaching_that_is_stopped_does_not_wait_for_its_server(short: TeachingOrder) -> None:
+    def stalls(handler: Any) -> None:
+        handler.begin_stream()
+        assert handler.server.ended.wait(60), "stopped before"
+
+    with scripted(says("Uno."), stalls) as server:
+        with pytest.raises(KeyboardInterrupt):
+            teach(short, asking(server.url, deadline_s=600), on_lesson=_interrupt)
+        server.ended.set()
+    assert taught(short) == ["Uno."]
+
+
+def _interrupt() -> None:
+    raise KeyboardInterrupt
