@@ -1,4 +1,4 @@
-"""Loudness of samples: root mean square and peak, in dBFS."""
+"""Loudness of samples: root mean square and peak, in dBFS. Pure."""
 
 from __future__ import annotations
 

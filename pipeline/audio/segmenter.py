@@ -1,4 +1,4 @@
-"""Blocks and speech probabilities in, utterances out: a state machine that counts samples.
+"""Blocks and speech probabilities in, utterances out: a state machine that counts samples. Pure.
 
 No thread, clock or model. Hysteresis as Silero's authors use it: speech starts at `threshold` and
 ends when the probability has stayed below `end_threshold` for `silence_ms`.

@@ -1,4 +1,4 @@
-"""The caption board: the newest version of each caption, as every display should show it.
+"""The caption board: the newest version of each caption, as every display should show it. Pure.
 
 Belongs to the event loop's thread; nothing here waits, so a snapshot and what follows it cannot
 have a gap. Keeps wire messages only, never the audio behind them.

@@ -1,4 +1,4 @@
-"""The settings of what leaves the hall: [publish] and [outputs]."""
+"""The settings of what leaves the hall: [publish] and [outputs]. Pure."""
 
 from __future__ import annotations
 

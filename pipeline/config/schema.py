@@ -1,4 +1,4 @@
-"""The schema of the settings: every key of config.toml, its default, limits and time of effect.
+"""The schema of config.toml: every key, its default, limits and time of effect. Pure.
 
 A key that is changed while the service runs takes effect with the next restart, unless it is
 marked here with `LIVE` or `NEXT_UTTERANCE`. Keys that a validator looks at together have the same

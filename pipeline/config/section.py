@@ -1,4 +1,4 @@
-"""What every section of the settings is made of: its base, types of values, times of effect."""
+"""What the sections of the settings share: base, types of values, times of effect. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""[[translate.targets]]: the languages beside the first that one recognition is translated into."""
+"""[[translate.targets]]: the target languages beside the first one. Pure."""
 
 from __future__ import annotations
 

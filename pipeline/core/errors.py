@@ -1,4 +1,4 @@
-"""All errors that this program raises on purpose.
+"""All errors that this program raises on purpose. Pure.
 
 StarkError                  anything below; has a kebab-case code
 ├── ConfigError             a setting is wrong: exit 78, systemd must not restart

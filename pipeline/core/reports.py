@@ -1,4 +1,4 @@
-"""Reports of workers to the main thread: values of `core.types`, and events about them."""
+"""Reports of workers to the main thread: values of `core.types`, and events about them. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The values that a commit policy decides on: tokens and pieces, and what of a caption stands."""
+"""The values of a commit policy: tokens, pieces and the committed prefix of a caption. Pure."""
 
 from __future__ import annotations
 

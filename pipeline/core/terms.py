@@ -1,4 +1,4 @@
-"""Church words that a translation is to have, and what became of them: values of the glossary."""
+"""The glossary's values: church words that a translation must have, and their outcome. Pure."""
 
 from __future__ import annotations
 

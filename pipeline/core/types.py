@@ -1,4 +1,4 @@
-"""The values that travel through the program: block -> utterance -> transcript -> caption.
+"""The values that travel through the program: block -> utterance -> transcript -> caption. Pure.
 
 All are frozen; each stage makes a new value that holds the previous one, so a caption knows its
 transcript, its utterance and the times of both. Audio positions are sample counts. Fields ending in

@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from pipeline.engines.protocols import Recognizer, Translator
-
 Kind = Literal["whisper", "moonshine", "sherpa-onnx", "marian", "gemma", "exllamav2", "openai"]
 
 RECOGNIZERS: frozenset[Kind] = frozenset({"whisper", "moonshine", "sherpa-onnx"})
@@ -78,57 +76,6 @@ class EngineSpec:
             arguments |= {"device": "cpu", "compute_type": "int8"}
         return replace(self, arguments=arguments)
 
-    def make(self) -> Recognizer | Translator:
-        """Return the engine, not yet loaded."""
-        return self.make_recognizer() if self.kind in RECOGNIZERS else self.make_translator()
-
-    def make_recognizer(self) -> Recognizer:
-        """Return the engine, which is a recognizer, not yet loaded."""
-        # A process for one engine imports that one only.
-        if self.kind == "whisper":
-            from pipeline.engines.ctranslate2.whisper import Whisper  # noqa: PLC0415
-
-            arguments = dict(self.arguments)
-            server = arguments.pop("server", None)
-            local = Whisper(self.model, section=self.section, **arguments)
-            return _behind(server, local) if server else local
-        from pipeline.engines.streaming.incremental import IncrementalRecognizer  # noqa: PLC0415
-
-        if self.kind == "moonshine":
-            from pipeline.engines.streaming.moonshine import Moonshine  # noqa: PLC0415
-
-            return IncrementalRecognizer(
-                Moonshine(self.model, section=self.section, **self.arguments)
-            )
-        from pipeline.engines.streaming.sherpa import Sherpa  # noqa: PLC0415
-
-        return IncrementalRecognizer(Sherpa(self.model, section=self.section, **self.arguments))
-
-    def make_translator(self) -> Translator:
-        """Return the engine, which is a translator, not yet loaded."""
-        if self.kind == "openai":
-            return self._make_remote()
-        if self.kind == "marian":
-            from pipeline.engines.ctranslate2.marian import Marian  # noqa: PLC0415
-
-            return Marian(self.model, section=self.section, **self.arguments)
-        if self.kind == "exllamav2":
-            from pipeline.engines.exllama import ExLlama  # noqa: PLC0415
-
-            return ExLlama(self.model, section=self.section, **self.arguments)
-        from pipeline.engines.llama_cpp.gemma import Gemma  # noqa: PLC0415
-
-        return Gemma(self.model, section=self.section, **self.arguments)
-
-    def _make_remote(self) -> Translator:
-        from pipeline.engines.remote.openai import OpenAi  # noqa: PLC0415
-        from pipeline.engines.remote.stand_in import StandIn  # noqa: PLC0415
-
-        arguments = dict(self.arguments)
-        local = arguments.pop("local", None)
-        server = OpenAi(str(self.model), section=self.section, **arguments)
-        return StandIn(server, EngineSpec.from_json(local).make_translator()) if local else server
-
     def as_json(self) -> dict[str, Any]:
         """Return the values for another process."""
         return {
@@ -143,14 +90,6 @@ class EngineSpec:
     def from_json(cls, values: Mapping[str, Any]) -> EngineSpec:
         """Return what `as_json` was made of."""
         return cls(**{**values, "model": Path(values["model"])})
-
-
-def _behind(server: Mapping[str, Any], local: Recognizer) -> Recognizer:
-    """Return a recognizer on a server, with the local one behind it."""
-    from pipeline.engines.remote.openai_speech import OpenAiSpeech  # noqa: PLC0415
-    from pipeline.engines.remote.stand_in import RecognizerStandIn  # noqa: PLC0415
-
-    return RecognizerStandIn(OpenAiSpeech(**server), local)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""A church word that a translation lacks is put in where it belongs, if the translator agrees.
+"""Put a missing church word in where it belongs, if the translator agrees. Pure.
 
 After Bogoychev and Chen 2023 (arXiv 2310.05824, "Terminology-Aware Translation with Constrained
 Decoding and Large Language Model Prompting"): translate freely, check, mend what is missing.

@@ -1,4 +1,4 @@
-"""Find the leading part of a partial caption on which two partials in a row agree.
+"""Find the leading part of a partial caption on which two partials in a row agree. Pure.
 
 LocalAgreement-2 on words (Liu et al. 2020; used for streaming Whisper by Macháček et al. 2023),
 applied to the target text: what consecutive partials agree on is shown solid, the rest dimmed.

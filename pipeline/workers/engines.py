@@ -13,7 +13,7 @@ from pipeline.workers.languages import TargetEngines
 
 @dataclass(frozen=True, slots=True)
 class Engines:
-    """Everything heavy: made by pipeline.engines.process.factory or by a test, loaded by the workers."""
+    """Everything heavy: made by the engines' factory or by a test, loaded by the workers."""
 
     source: AudioSource
     detector: SpeechDetector

@@ -30,6 +30,7 @@ from pipeline.core import logs
 from pipeline.core.percentiles import nearest_rank
 from pipeline.engines.process import factory
 from pipeline.engines.process.engine_process import EngineProcess
+from pipeline.engines.process.making import make
 from pipeline.engines.specification import FINAL, QUICK, EngineSpec, Part
 from pipeline.tuning.hardware import machine
 from pipeline.tuning.workload import Job, hearing, quick_translating, translating
@@ -92,7 +93,7 @@ def finals(jobs: Sequence[Job]) -> list[Job]:
 
 def made(name: str, process: EngineProcess, jobs: Sequence[Job]) -> Engine:
     """Return an engine that is loaded here and there."""
-    here: Any = process.spec.make()
+    here: Any = make(process.spec)
     here.load()
     if process.part is FINAL:
         here.deadline_s = process.deadline_s = 120.0  # type: ignore[attr-defined]

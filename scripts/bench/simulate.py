@@ -276,7 +276,7 @@ class Simulation:
             self._tracks.settle(before)
 
     def _report(self, report: Report) -> None:
-        """Do what the coordinator does (pipeline.daemon.captions.coordinator), without its record."""
+        """Do what the daemon's coordinator does, without its record."""
         match report:
             case Utterance() if report.cause == "resumed":
                 self._tracks.resume(report)

@@ -1,8 +1,8 @@
 """What a preacher's notes tell beforehand: names, verses, numbers and translations. Pure.
 
 Names are words that stand with a capital letter where any other word would not. Verses are found as
-they are in captions (pipeline.church.scripture.references). A line "covenant = pacto", or with an arrow, says
-how the preacher wants a word translated. The words of the notes come along, since a word
+they are in captions (church.scripture.references). A line "covenant = pacto", or with an arrow,
+says how the preacher wants a word translated. The words of the notes come along, since a word
 that the preacher uses is no misheard name.
 """
 

@@ -1,7 +1,7 @@
 """The process of one engine: loads it, then answers one request after another.
 
-It is started by `pipeline.engines.process.engine_process`, which describes the messages. It ends when that side
-of the socket closes, and with the death of the process that started it, whatever it is at.
+It is started by `engines.process.engine_process`, which describes the messages. It ends when
+that side of the socket closes, and with the death of its parent process, whatever it is at.
 Standard output and error are a pipe to that process: log lines begin with LOG_MARK and are JSON,
 everything else is what libraries write there.
 """
@@ -31,6 +31,7 @@ from pipeline.core.shortage import NO_MEMORY
 from pipeline.core.standing import Standing
 from pipeline.core.terms import WantedTerm
 from pipeline.engines.process.channel import Channel, Patience
+from pipeline.engines.process.making import make
 from pipeline.engines.process.memory import address_limit, free_bytes, is_enough
 from pipeline.engines.protocols import Recognizer, Translator
 from pipeline.engines.specification import EngineSpec
@@ -86,7 +87,7 @@ def _serve(channel: Channel) -> None:
     with suppress(OSError):
         os.nice(description["niceness"])
     spec = EngineSpec.from_json(description["engine"])
-    engine = spec.make()
+    engine = make(spec)
     try:
         engine.load()
     except MemoryError as error:

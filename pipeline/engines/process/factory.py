@@ -24,6 +24,7 @@ from pipeline.engines.process.engine_process import (
     RecognizerProcess,
     TranslatorProcess,
 )
+from pipeline.engines.process.making import make_recognizer, make_translator
 from pipeline.engines.process.model_specs import (
     behind_server,
     exllama_spec,
@@ -73,7 +74,7 @@ def song_detector() -> SongDetector:
 
 def recognizer(settings: Settings, dictionary: Dictionary) -> Recognizer:
     """Return this machine's recognizer, told rare words. Raises ModelError, ConfigError."""
-    made = local_recognizer_spec(settings).make_recognizer()
+    made = make_recognizer(local_recognizer_spec(settings))
     made.hotwords = dictionary.hotwords if settings.stt.hotwords else ""
     return made
 
@@ -81,7 +82,7 @@ def recognizer(settings: Settings, dictionary: Dictionary) -> Recognizer:
 def partial_translator(settings: Settings) -> Translator | None:
     """Return the translator of the partial pass, None where there is none. Raises ModelError."""
     spec = partial_spec(settings)
-    return spec.make_translator() if spec else None
+    return make_translator(spec) if spec else None
 
 
 def final_translator(settings: Settings) -> Translator | None:
@@ -90,7 +91,7 @@ def final_translator(settings: Settings) -> Translator | None:
     Raises ModelError.
     """
     spec = final_spec(settings)
-    return spec.make_translator() if spec else None
+    return make_translator(spec) if spec else None
 
 
 def recognizer_spec(settings: Settings) -> EngineSpec:

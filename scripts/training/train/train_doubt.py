@@ -1,4 +1,4 @@
-"""Fit the judge of finals (pipeline.church.fidelity.doubt) to translations that were made wrong by rule.
+"""Fit the judge of finals (church.fidelity.doubt) to translations made wrong by rule.
 
     python -m scripts.training.train.train_doubt            writes models/doubt/weights.json
     python -m scripts.training.train.train_doubt --check    only says how good the one there is

@@ -20,6 +20,7 @@ from pipeline.core.errors import EngineCancelledError, EngineError
 from pipeline.core.resources import bundled
 from pipeline.core.types import SAMPLE_RATE
 from pipeline.engines.process.engine_process import TranslatorProcess, Work
+from pipeline.engines.process.making import make
 from pipeline.engines.specification import EngineSpec
 from scripts.bench.recordings import read_audio
 from scripts.training.models.ct2_weights import read_raw
@@ -48,7 +49,7 @@ def keep() -> Iterator[Callable[..., Kept]]:
 def test_it_says_what_the_engine_itself_says(keep: Callable[..., Kept], part: str) -> None:
     kept = keep(part)
     kept.process.load()
-    engine: Any = spec(part).make()
+    engine: Any = make(spec(part))
     engine.load()
     if part == "stt":
         assert kept.process.recognize(golden_pcm(), final=True) == engine.recognize(  # type: ignore[union-attr]
@@ -134,7 +135,8 @@ def test_hotwords_and_the_deadline_travel_with_each_call(keep: Callable[..., Kep
 def test_the_parent_imports_no_library_of_an_engine(tmp_path: Path) -> None:
     code = (
         "import sys; from pathlib import Path; "
-        "from pipeline.engines.process.engine_process import *; from pipeline.engines.specification import *; "
+        "from pipeline.engines.process.engine_process import *; "
+        "from pipeline.engines.specification import *; "
         "from pipeline.models.resolve import resolve; "
         "p = TranslatorProcess(EngineSpec('gemma', 'gemma', resolve('gemma', 'starter'), {}), "
         "FINAL); p.deadline_s = 120; p.load(); assert p.translate('Amen.').text; p.close(); "

@@ -19,6 +19,7 @@ from pipeline.engines.ctranslate2.marian import Marian
 from pipeline.engines.ctranslate2.whisper import Whisper
 from pipeline.engines.llama_cpp.gemma import Gemma
 from pipeline.engines.process import factory
+from pipeline.engines.process.making import make, make_recognizer, make_translator
 from pipeline.engines.process.model_specs import server_specs
 from pipeline.engines.process.sharing import LanguageTranslator, process_of
 from pipeline.engines.remote.openai import OpenAi
@@ -90,7 +91,7 @@ def test_a_local_model_stands_in_for_a_quick_translator_on_a_server(tmp_path: Pa
     spec = factory.partial_spec(chosen)
     assert spec is not None
     assert EngineSpec.from_json(orjson.loads(orjson.dumps(spec.as_json()))) == spec
-    assert isinstance(spec.make_translator(), StandIn)
+    assert isinstance(make_translator(spec), StandIn)
     assert "local" not in server_specs(chosen)["partial"].arguments
 
 
@@ -106,8 +107,8 @@ def test_a_recognizer_on_a_server_has_the_one_of_this_machine_behind_it(tmp_path
     spec = factory.recognizer_spec(chosen)
     assert (spec.kind, spec.name, spec.section) == ("whisper", "openai:large-v3", "stt")
     assert EngineSpec.from_json(orjson.loads(orjson.dumps(spec.as_json()))) == spec
-    assert isinstance(spec.make_recognizer(), RecognizerStandIn)
-    assert isinstance(spec.with_gpu_share(0.0).make(), RecognizerStandIn)
+    assert isinstance(make_recognizer(spec), RecognizerStandIn)
+    assert isinstance(make(spec.with_gpu_share(0.0)), RecognizerStandIn)
     assert spec.arguments["server"] == {
         "model": "large-v3",
         "url": SERVER,
@@ -215,7 +216,7 @@ def test_a_wrong_model_is_told_by_the_key_that_names_it(
     specs.append((factory.compare_spec, other, "translate.compare"))
     for make_spec, chosen, wanted in specs:
         with pytest.raises((ModelError, ConfigError)) as caught:
-            make_spec(chosen).make_translator().load()  # type: ignore[union-attr]
+            make_translator(make_spec(chosen)).load()  # type: ignore[arg-type]
         assert caught.value.message.startswith(f"{wanted}.model: ")
 
 
@@ -230,7 +231,7 @@ def test_a_prompt_that_cannot_be_made_is_told_by_its_key(tmp_path: Path) -> None
     spec = factory.compare_spec(chosen)
     assert spec is not None
     with pytest.raises(ConfigError, match=r"^translate\.compare\.prompt"):
-        spec.make_translator().load()
+        make_translator(spec).load()
 
 
 @pytest.mark.parametrize("engine", ["moonshine", "sherpa-onnx"])
@@ -257,4 +258,4 @@ def test_a_streaming_recognizer_gets_what_it_understands_of_the_settings(tmp_pat
     chosen = settings(tmp_path, stt__engine="sherpa-onnx", stt__model=str(tmp_path), stt__threads=3)
     spec = factory.recognizer_spec(chosen)
     assert (spec.kind, spec.arguments) == ("sherpa-onnx", {"threads": 3})
-    assert spec.make_recognizer().name == f"sherpa-onnx:{tmp_path.name}"
+    assert make_recognizer(spec).name == f"sherpa-onnx:{tmp_path.name}"

@@ -9,6 +9,7 @@ import pytest
 from pipeline.config.schema import Final, Settings
 from pipeline.core.errors import ModelError
 from pipeline.engines.exllama import ExLlama
+from pipeline.engines.process.making import make
 from pipeline.engines.process.model_specs import exllama_spec, gemma_spec, openai_spec
 from pipeline.engines.specification import EngineSpec
 
@@ -35,4 +36,4 @@ def test_exl2_models_are_folders(tmp_path: Path) -> None:
     folder.mkdir()
     spec = exllama_spec(Settings(), final, SECTION)
     assert (spec.kind, spec.model, spec.wants_gpu) == ("exllamav2", folder, True)
-    assert isinstance(spec.make(), ExLlama)
+    assert isinstance(make(spec), ExLlama)
