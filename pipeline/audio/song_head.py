@@ -19,7 +19,7 @@ KINDS = ("speech", "song", "other")
 
 @dataclass(frozen=True, slots=True)
 class SongHead:
-    """Logistic regression over three kinds of sound; weights as `scripts.training` fits them."""
+    """Logistic regression over three kinds of sound; weights as `training` fits them."""
 
     weights: NDArray[np.float32]
     """Shape (features, kinds)."""

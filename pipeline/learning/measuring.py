@@ -25,7 +25,7 @@ from pipeline.learning.mix.mix_files import is_held_out
 
 OWN_SOUND = "own sound"
 VOICES = ("demo", "voices")
-_TEXTS = ("scripts", "training", "data")
+_TEXTS = ("training", "data")
 PREACHING = {"es": (*_TEXTS, "sermon_test.tsv"), "fr": (*_TEXTS, "sermon_test_fr.tsv")}
 """Modern preaching in English with its translation, by the language of that."""
 

@@ -20,7 +20,7 @@ from pipeline.learning.data.audio_folder import METADATA
 from pipeline.models.registry import Role
 
 _CHECKOUT = Path(__file__).resolve().parents[2]
-_TRAINERS = "scripts.training"
+_TRAINERS = "training"
 _PACKAGES = ("torch", "gguf", "safetensors", "peft", "transformers")
 _NEEDED: Mapping[str, tuple[str, str, str]] = {
     "translator": ("mix-missing", "train.jsonl", "Run `stark-translate learn mix` first."),
@@ -82,7 +82,7 @@ def commands(order: TrainingOrder) -> list[list[str]]:
         return [
             _module("train.fine_tune_translategemma", "--base", str(base), *told, *target),
             [
-                *(sys.executable, "-m", "scripts.gguf_export.convert_translategemma"),
+                *(sys.executable, "-m", "training.gguf_export.convert_translategemma"),
                 *("--base", str(base), "--adapter", str(out / "adapter")),
                 *("--out", str(out / "model"), "--threads", str(order.threads)),
                 *target,
@@ -131,7 +131,7 @@ def require_trainers(checkout: Path = _CHECKOUT) -> None:
     """Check that the trainers and what they need are here. Raises LearningError."""
     # Looked for, not imported: nothing of torch comes into this process.
     missing = [name for name in _PACKAGES if importlib.util.find_spec(name) is None]
-    if missing or not (checkout / "scripts" / "training").is_dir():
+    if missing or not (checkout / "training").is_dir():
         why = f"{', '.join(missing)} is not installed" if missing else "this is no checkout"
         raise LearningError(
             "train-unavailable",

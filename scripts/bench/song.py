@@ -5,7 +5,7 @@
 Makes the service from synthetic voices, tunes and instruments that the song detector was not
 trained on, and plays it through the listen thread with the real voice detector: sermon and prayers,
 dry and over music, organ, band, singing with and without instruments. Needs what
-scripts.training.train.train_song needs. `--audio FILE` writes what was played. No recognizer runs:
+training.train.train_song needs. `--audio FILE` writes what was played. No recognizer runs:
 what it would be given is what counts.
 """
 
@@ -32,10 +32,10 @@ from pipeline.core.types import BLOCK_SAMPLES, SAMPLE_RATE, AudioBlock, Pcm, Utt
 from pipeline.workers.degradation import Degradation
 from pipeline.workers.listener import Listen
 from pipeline.workers.queues import UtteranceQueue
-from scripts.training.data import speech
-from scripts.training.data.instruments import compose
-from scripts.training.data.service_sound import Studio, mixed, phrases, scaled
-from scripts.training.train.train_song import recordings
+from training.data import speech
+from training.data.instruments import compose
+from training.data.service_sound import Studio, mixed, phrases, scaled
+from training.train.train_song import recordings
 
 _VERSE_S = 24.0
 _PIECE_S, _MOST_S = 4.0, 40.0

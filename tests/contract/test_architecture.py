@@ -220,7 +220,9 @@ def test_unit_tests_mirror_the_program() -> None:
     assert tests - modules - of_topics == set()
 
 
-OUTSIDE = [*MODULES, *sorted((ROOT / "scripts").rglob("*.py"))]
+ROOTS = (ROOT / "scripts", ROOT / "training")
+ROOT_NAMES = {root.name for root in ROOTS}
+OUTSIDE = [*MODULES, *sorted(path for root in ROOTS for path in root.rglob("*.py"))]
 TESTS = sorted((ROOT / "tests").rglob("*.py"))
 
 
@@ -235,7 +237,8 @@ def test_nothing_outside_tests_imports_tests() -> None:
 
 
 def test_the_program_needs_no_script() -> None:
-    assert [path for path in MODULES if any(of(name, "scripts") for name in imported(path))] == []
+    near = [path for path in MODULES if any(name in source(path) for name in ROOT_NAMES)]
+    assert [path for path in near if ROOT_NAMES & roots_imported(path)] == []
 
 
 def test_tests_import_helpers_but_no_other_test() -> None:
@@ -248,7 +251,8 @@ def test_tests_import_helpers_but_no_other_test() -> None:
 
 def test_scripts_have_one_import_root() -> None:
     """A script is `scripts.<package>.<name>` to everybody: nobody imports it by its bare name."""
-    inside = [path for path in (ROOT / "scripts").rglob("*") if path.suffix in ("", ".py")]
+    every = [path for root in ROOTS for path in root.rglob("*")]
+    inside = [path for path in every if path.suffix in ("", ".py") and path.stem not in ROOT_NAMES]
     bare = {path.stem for path in inside if not path.name.startswith("_")}
     first = re.compile(r"^\s*(?:from|import)\s+(\w+)", re.MULTILINE)
     near = [path for path in [*OUTSIDE, *TESTS] if bare & set(first.findall(source(path)))]

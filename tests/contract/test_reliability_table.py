@@ -12,7 +12,7 @@ from typing import NamedTuple
 from tests.support.paths import ROOT
 
 HEAD = ["what goes in", "what the program does", "message and code", "exit code", "test"]
-PLACES = (ROOT / "pipeline", ROOT / "scripts" / "training", ROOT / "scripts" / "gguf_export")
+PLACES = (ROOT / "pipeline", ROOT / "training")
 
 
 class Row(NamedTuple):

@@ -17,9 +17,9 @@ from pipeline.config.loader import load
 from pipeline.engines.process.factory import partial_translator
 from pipeline.learning.compare import read_comparisons
 from pipeline.learning.data.folder import DataFolder
-from scripts.training.data.corpora import SERMON_PHRASES
 from tests.support.connect_night import GLOSSARY, UNSEEN, hold_services
 from tests.support.needs import needs_train_extra
+from training.data.corpora import SERMON_PHRASES
 
 needs_train_extra()
 

@@ -29,8 +29,8 @@ from tests.support.services import STARTED, Said, decide, hold
 
 needs_train_extra()
 
-from scripts.training.data import spoken_names  # noqa: E402
-from scripts.training.data.speech import Voice, speak  # noqa: E402
+from training.data import spoken_names  # noqa: E402
+from training.data.speech import Voice, speak  # noqa: E402
 
 pytestmark = [pytest.mark.slow, pytest.mark.train]
 

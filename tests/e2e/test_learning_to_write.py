@@ -21,8 +21,8 @@ from tests.support.needs import needs_train_extra
 
 needs_train_extra()
 
-from scripts.training.data.corpora import SERMON_PHRASES  # noqa: E402
-from scripts.training.train import cut_vocabulary  # noqa: E402
+from training.data.corpora import SERMON_PHRASES  # noqa: E402
+from training.train import cut_vocabulary  # noqa: E402
 
 pytestmark = [pytest.mark.slow, pytest.mark.train]
 

@@ -203,7 +203,7 @@ def parsed(text: str) -> DoubtModel:
 
 
 def shipped() -> DoubtModel:
-    """Return the judge that ships, fitted to errors made by rule (scripts.training.train)."""
+    """Return the judge that ships, fitted to errors made by rule (training.train)."""
     return parsed(bundled("models", "doubt", "weights.json").read_text(encoding="utf-8"))
 
 

@@ -20,7 +20,7 @@ from tests.support.needs import needs_program
 from tests.support.paths import ROOT
 
 DEMO = ROOT / "demo"
-PHRASES = ROOT / "scripts" / "training" / "data" / "sermon_phrases.tsv"
+PHRASES = ROOT / "training" / "data" / "sermon_phrases.tsv"
 
 Table = dict[str, Any]
 Samples = NDArray[np.float32]

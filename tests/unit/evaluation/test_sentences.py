@@ -13,8 +13,8 @@ from pipeline.core.errors import UsageError
 from pipeline.evaluation import sentences as data
 from pipeline.evaluation.sentences import KINDS, Sentence
 from pipeline.text.words import words
-from scripts.training.data import references
 from tests.support.paths import ROOT
+from training.data import references
 
 SENTENCES = data.read()
 FRENCH = data.read(None, "en", "fr")
@@ -84,7 +84,7 @@ def test_a_pair_without_sentences_of_its_own_says_so() -> None:
 def test_no_sentence_is_in_the_demo_or_was_trained_on() -> None:
     sermon = orjson.loads((ROOT / "demo" / "sermon.json").read_bytes())
     known = {key(sentence["en"]) for sentence in sermon["sentences"]}
-    phrases = (ROOT / "scripts/training/data/sermon_phrases.tsv").read_text(encoding="utf-8")
+    phrases = (ROOT / "training/data/sermon_phrases.tsv").read_text(encoding="utf-8")
     known |= {key(line.split("\t")[0]) for line in phrases.splitlines()}
     assert len(known) > 600
     assert [s.source for s in SENTENCES if key(s.source) in known] == []

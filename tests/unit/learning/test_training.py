@@ -69,7 +69,7 @@ def test_without_a_mix_it_is_told(order: TrainingOrder, tmp_path: Path) -> None:
 def test_a_trainer_that_fails_is_told_with_its_last_words(
     order: TrainingOrder, tmp_path: Path
 ) -> None:
-    place = tmp_path / "checkout" / "scripts" / "training" / "train"
+    place = tmp_path / "checkout" / "training" / "train"
     place.mkdir(parents=True)
     for folder in (place, *place.parents[:2]):
         (folder / "__init__.py").touch()

@@ -13,7 +13,7 @@ from tests.support.needs import needs_file
 
 @pytest.mark.parametrize("model", SHIPPED, ids=lambda model: f"{model.name} {model.role}")
 def test_every_file_is_listed_and_as_it_was_made(model: Shipped) -> None:
-    """After making one anew: python -m scripts.training.export.list_shipped_files."""
+    """After making one anew: python -m training.export.list_shipped_files."""
     needs_file(model.folder)
     files = {file for file in model.folder.iterdir() if file.is_file()}
     assert {file for file, _ in known_files(model.folder)} == files

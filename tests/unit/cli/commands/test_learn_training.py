@@ -19,7 +19,7 @@ def test_translate_says_what_it_would_run(capsys: pytest.CaptureFixture[str]) ->
     asked = ["learn", "translate", "--dry-run", "--data", "learning", "--minutes", "5"]
     assert main(asked) == 0
     trains, converts = capsys.readouterr().out.splitlines()
-    assert "scripts.training.train.train_marian --init" in trains
+    assert "training.train.train_marian --init" in trains
     assert f"--mix {Path('learning/mix').absolute()}" in trains
     assert "export_marian" in converts
     assert main([*asked, "--role", "gemma"]) == 0
@@ -58,12 +58,12 @@ def test_hear_trains_as_the_program_hears(capsys: pytest.CaptureFixture[str]) ->
     Path("config.toml").write_text("[stt]\nhotwords = true\nwindow_s = 7\n")
     assert main(["learn", "hear", "--dry-run", "--data", "learning", "--steps", "9"]) == 0
     trains, converts = capsys.readouterr().out.splitlines()
-    assert "scripts.training.train.fine_tune_whisper --base" in trains
+    assert "training.train.fine_tune_whisper --base" in trains
     assert f"--sound {Path('learning/audio').absolute()}" in trains
     assert "--lang en --window-s 7 --context " in trains
     assert "sanctification" in trains
     assert "--steps 9" in trains
-    assert "scripts.training.export.export_whisper" in converts
+    assert "training.export.export_whisper" in converts
     assert not Path("learning").exists()
 
 

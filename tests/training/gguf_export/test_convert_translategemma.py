@@ -1,0 +1,255 @@
+"""A tiny Gemma 3 whose LoRA adapter alone can answer, from peft's folder to quantized files."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import structlog
+
+from pipeline.core.errors import ModelError
+from pipeline.engines import prompts
+from tests.support.needs import needs_file, needs_train_extra
+from tests.support.paths import ROOT
+
+needs_train_extra()
+
+import peft  # noqa: E402
+import torch  # noqa: E402
+import transformers  # noqa: E402
+from safetensors.torch import load_file, save_file  # noqa: E402
+
+from tests.support.tiny_gemma import ANSWER, CONTROL, base_model, write_tokenizer  # noqa: E402
+from training.gguf_export import convert_translategemma as program  # noqa: E402
+from training.gguf_export import converting, merging  # noqa: E402
+
+pytestmark = [
+    pytest.mark.train,
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing`:FutureWarning"),  # peft's own
+]
+
+LLAMA_CPP = ROOT / ".venv" / "llama.cpp"
+
+
+@pytest.fixture(autouse=True)
+def quiet() -> Iterator[None]:
+    """llama.cpp's chatter goes to structlog, which the program itself sets up."""
+    with structlog.testing.capture_logs():
+        yield
+
+
+def taught(model: Any, processor: Any, modules: str | list[str]) -> Any:
+    """The model with an adapter that answers every prompt with ANSWER and the end of turn."""
+    config = peft.LoraConfig(
+        r=8, lora_alpha=16, rank_pattern={"layers.1.mlp.down_proj": 4}, target_modules=modules
+    )  # fmt: skip
+    adapted = peft.get_peft_model(model, config)
+    prompt = prompts.render(
+        "translategemma", "Grace and peace to you from God our Father.", "en", "es"
+    )
+    head = prompt.head.removeprefix(CONTROL[0])
+    tail = [5, *processor.encode("\n"), 4, *processor.encode("model\n")]
+    asked = [2, 4, *processor.encode(head), *processor.encode(prompt.text), *tail]
+    said = [*processor.encode(ANSWER), 5]
+    ids = torch.tensor([asked + said])
+    wanted = torch.tensor(said)
+    optimizer = torch.optim.AdamW([p for p in adapted.parameters() if p.requires_grad], lr=0.02)
+    for _ in range(80):
+        logits = adapted(input_ids=ids).logits[0, len(asked) - 1 : -1]
+        loss = torch.nn.functional.cross_entropy(logits, wanted)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    assert loss.item() < 0.05
+    return adapted
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_thread() -> Iterator[None]:
+    """Threads only get into each other's way in so small a model."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="module", params=["text", "pictures"])
+def trained(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with `base` and `adapter`."""
+    folder = tmp_path_factory.mktemp(request.param)
+    model = base_model(request.param == "pictures")
+    # Large enough that logits can tell tokens apart: they are the head, too.
+    torch.nn.init.normal_(model.get_input_embeddings().weight, std=0.3)
+    model.to(torch.bfloat16).save_pretrained(folder / "base")
+    processor = write_tokenizer(folder / "base")
+    # One rule speaks of names that the text part alone does not have.
+    modules = r".*language_model.*_proj" if request.param == "pictures" else ["q_proj", "down_proj"]
+    taught(model.float(), processor, modules).save_pretrained(folder / "adapter")
+    return folder
+
+
+def run(trained: Path, *more: str) -> int:
+    base = ["--base", str(trained / "base"), "--out", str(trained / "made"), "--name", "tiny"]
+    return program.main([*base, "--threads", "1", "--llama-cpp", str(LLAMA_CPP), *more])
+
+
+def words_of(capsys: pytest.CaptureFixture[str]) -> str:
+    printed = capsys.readouterr()
+    return " ".join((printed.out + printed.err).split())
+
+
+def test_the_adapter_speaks_out_of_the_quantized_files(
+    trained: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    needs_file(LLAMA_CPP / converting.SCRIPT)
+    adapter = ("--adapter", str(trained / "adapter"))
+    assert run(trained, *adapter, "--levels", "Q8_0,Q4_0") == 0
+    said = words_of(capsys)
+    assert re.search(r"F16: logits 0\.\d\d% of their spread apart", said)
+    for level in ("Q8_0", "Q4_0"):
+        assert f"tiny-{level}.gguf: 0.00 GB, checked: '{ANSWER}'" in said
+    made = trained / "made"
+    assert {path.name for path in made.iterdir()} == {
+        "merged", "made_from.json", "tiny-F16.gguf", "tiny-F16.log", "tiny-Q8_0.gguf",
+        "tiny-Q4_0.gguf",
+    }  # fmt: skip
+
+    # What is there is kept, and checked again; what is asked for in addition is made of it.
+    times = {path: path.stat().st_mtime_ns for path in made.glob("*.gguf")}
+    shutil.rmtree(made / "merged")
+    assert run(trained, *adapter, "--levels", "Q8_0,Q4_0,Q5_K_M") == 0
+    assert "merging" not in words_of(capsys)
+    assert {path: path.stat().st_mtime_ns for path in times} == times
+    assert (made / "tiny-Q5_K_M.gguf").is_file()
+
+    # Without the adapter it is another model: nothing of before is left, and it cannot answer.
+    assert run(trained, "--levels", "Q8_0") == 1
+    said = words_of(capsys)
+    assert "starting anew" in said
+    assert "[check-answer]" in said
+    assert not (made / "tiny-Q4_0.gguf").exists()
+
+
+def test_the_merged_model_computes_what_the_adapted_one_does(trained: Path) -> None:
+    merging.merge(trained / "base", trained / "adapter", trained / "merged")
+    merged = transformers.Gemma3ForCausalLM.from_pretrained(
+        trained / "merged", dtype=torch.float32, local_files_only=True
+    )
+    names = json.loads((trained / "base" / "config.json").read_text())["architectures"]
+    base = getattr(transformers, names[0]).from_pretrained(trained / "base", dtype=torch.float32)
+    adapted = peft.PeftModel.from_pretrained(base, trained / "adapter").eval()
+    ids = torch.arange(6, 70)[None]
+    with torch.no_grad():
+        ours, theirs = merged.eval()(ids).logits, adapted(input_ids=ids).logits
+    apart = (ours - theirs).square().mean(-1).sqrt() / theirs.std()
+    # So hard-trained a model tips over at a position or two when its weights are rounded.
+    assert apart.quantile(0.9) < 5e-3
+    shutil.rmtree(trained / "merged")
+
+
+def copied(trained: Path, target: Path) -> Path:
+    for name in ("base", "adapter"):
+        shutil.copytree(trained / name, target / name)
+    return target
+
+
+@pytest.mark.parametrize("trained", ["text"], indirect=True)
+def test_an_adapter_of_another_model_is_refused(trained: Path, tmp_path: Path) -> None:
+    folder = copied(trained, tmp_path)
+    file = folder / "adapter" / "adapter_model.safetensors"
+    whole = load_file(file)
+
+    def code() -> str:
+        with pytest.raises(ModelError, match="adapter") as caught:
+            merging.merge(folder / "base", folder / "adapter", folder / "merged")
+        return caught.value.code
+
+    save_file({name.replace("layers.1.", "layers.7."): t for name, t in whole.items()}, file)
+    assert code() == "adapter-misfit"
+    save_file({name: torch.cat([t, t]) for name, t in whole.items()}, file)
+    assert code() == "adapter-misfit"
+    save_file({"base_model.model.x": torch.zeros(1)}, file)
+    assert code() == "adapter-misfit"
+    file.write_bytes(b"half")
+    assert code() == "adapter-broken"
+    shutil.rmtree(folder / "adapter")
+    assert code() == "model-incomplete"
+    assert not (folder / "merged").exists()
+
+
+@pytest.mark.parametrize("trained", ["text"], indirect=True)
+def test_what_is_missing_is_said_before_any_work(
+    trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = copied(trained, tmp_path)
+    base, config = folder / "base", folder / "base" / "config.json"
+
+    def refused(*more: str) -> str:
+        arguments = ["--base", str(base), "--out", str(folder / "made"), *more]
+        assert program.main(arguments) != 0
+        assert not (folder / "made").exists()
+        return words_of(capsys)
+
+    assert "no llama.cpp checkout: it lacks" in refused("--llama-cpp", str(tmp_path))
+    llama_cpp = tmp_path / "llama.cpp"
+    (llama_cpp / "gguf-py" / "gguf").mkdir(parents=True)
+    (llama_cpp / converting.SCRIPT).write_text("raise SystemExit('no such model')\n")
+    checkout = ("--llama-cpp", str(llama_cpp))
+    assert "there is no Q3" in refused(*checkout, "--levels", "Q3")
+    assert "'xx'" in refused(*checkout, "--target", "xx")
+    (base / "tokenizer.model").rename(base / "tokenizer.away")
+    assert "lacks tokenizer.model" in refused(*checkout)
+    (base / "tokenizer.away").rename(base / "tokenizer.model")
+    content = config.read_text()
+    config.write_text(re.sub("Gemma3For", "LlamaFor", content))
+    assert "the architecture LlamaFor" in refused(*checkout)
+    config.write_text(content)
+    with pytest.raises(ModelError, match=r"no such model.*tiny\.log"):
+        converting.convert(base, folder / "tiny.gguf", llama_cpp, 1, lambda _: None)
+    shutil.rmtree(base)
+    assert "hf download" in refused(*checkout)
+
+
+@pytest.mark.parametrize("trained", ["text"], indirect=True)
+def test_results_of_unknown_origin_are_left_alone(
+    trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    needs_file(LLAMA_CPP / converting.SCRIPT)
+    mine = tmp_path / "tiny-Q8_0.gguf"
+    mine.write_bytes(b"mine")
+    assert run(trained, "--out", str(tmp_path)) == 2
+    assert "[out-unknown]" in words_of(capsys)
+    assert mine.read_bytes() == b"mine"
+
+
+@pytest.mark.parametrize("trained", ["text"], indirect=True)
+def test_a_file_that_does_not_fit_its_tokenizer_is_refused(trained: Path, tmp_path: Path) -> None:
+    needs_file(LLAMA_CPP / converting.SCRIPT)
+    folder = copied(trained, tmp_path)
+    settings = folder / "base" / "tokenizer_config.json"
+    settings.write_text(settings.read_text().replace('"special": true', '"special": false'))
+    merging.merge(folder / "base", folder / "adapter", folder / "merged")
+    converting.convert(folder / "merged", folder / "tiny.gguf", LLAMA_CPP, 1, lambda _: None)
+    with pytest.raises(ModelError, match="whoever says <end_of_turn>") as caught:
+        program.check(folder / "tiny.gguf", folder / "base", "en", "es", os.cpu_count() or 1)
+    assert caught.value.code == "check-tokens"
+
+
+def test_a_model_that_the_converter_misunderstands_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    needs_file(LLAMA_CPP / converting.SCRIPT)
+    # The converter takes it for granted that every sixth layer is global.
+    kinds = ["full_attention", "sliding_attention"] * 3
+    base_model(sees_pictures=False, layer_types=kinds).save_pretrained(tmp_path / "base")
+    write_tokenizer(tmp_path / "base")
+    assert run(tmp_path) == 1
+    assert "[export-differs]" in words_of(capsys)
+    assert not list((tmp_path / "made").glob("*.gguf*"))

@@ -1,0 +1,213 @@
+"""The split of the corpora: what is held out, what is dropped, what is made modern."""
+
+from __future__ import annotations
+
+import argparse
+import lzma
+import re
+from pathlib import Path
+
+import pytest
+
+from pipeline.core.errors import ModelError
+from pipeline.evaluation import sentences as gate
+from training.data import corpora
+
+HEADER = "book\tchapter\tverse\tes_rv1909\ten_kjv\ten_asv\ten_nheb\ten_bbe\n"
+VERSES = [
+    'Genesis\t1\t1\tEN el principio crió Dios.\tGod made.\tGod made it.\tGod "created.\tGod did.',
+    "Ruth\t1\t1\tY ACONTECIÓ que fué hambre.\tA famine.\tThere was.\tThere was a famine.\tNeed.",
+    "I John\t4\t8\tDios es amor.\tGod is love.\tGod is love.\tGod is love.\t",
+    "Psalms\t121\t1\tAlzaré mis ojos.\tI lift.\tI will lift.\tI lift my eyes.\tMy eyes.",
+    "John\t1\t1\tEn el principio ó antes.\t\tIn the beginning.\tGod is love!\tThe Word.",
+]
+SENTENCES = [f"Sentence {n}.\tFrase {n}." for n in range(40)]
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[Path, Path]:
+    bible, tatoeba = tmp_path / "bible.tsv.xz", tmp_path / "tatoeba.tsv"
+    with lzma.open(bible, "wt", encoding="utf-8") as file:
+        file.write(HEADER + "\n".join(VERSES) + "\n")
+    tatoeba.write_text("\n".join(SENTENCES) + "\n", encoding="utf-8")
+    return bible, tatoeba
+
+
+def test_whole_books_are_held_out_and_their_english_never_trained_on(
+    files: tuple[Path, Path],
+) -> None:
+    split = corpora.load(*files, sermon=None, held_out_count=10)
+
+    assert [pair.en for pair in split.held_out_books] == ["There was a famine.", "God is love."]
+    trained = {corpora.words(pair.en) for pairs in split.training.values() for pair in pairs}
+    held = {corpora.words(pair.en) for pair in (*split.held_out_books, *split.held_out_tatoeba)}
+    assert not trained & held
+    # The same words stand in a book that is not held out; an empty cell gives no pair.
+    assert [pair.en for pair in split.training["nheb"]] == ["God created."]
+    assert [pair.en for pair in split.training["kjv"]] == ["God made."]
+
+
+def test_the_chapter_of_the_demo_is_neither_trained_on_nor_held_out(
+    files: tuple[Path, Path],
+) -> None:
+    split = corpora.load(*files, sermon=None, held_out_count=10)
+
+    learnt = [pair for pairs in split.training.values() for pair in pairs]
+    pairs = [pair for pair in (*learnt, *split.held_out_books) if pair.source != corpora.MODERN]
+    assert not [pair for pair in pairs if "lift" in pair.en]
+
+
+def test_the_choice_of_sentences_does_not_depend_on_the_order_of_the_file(
+    files: tuple[Path, Path],
+) -> None:
+    first = corpora.load(*files, sermon=None, held_out_count=10)
+    files[1].write_text("\n".join(reversed(SENTENCES)) + "\n", encoding="utf-8")
+    second = corpora.load(*files, sermon=None, held_out_count=10)
+
+    assert first.held_out_tatoeba == second.held_out_tatoeba
+    assert len(first.held_out_tatoeba) == 10
+    assert len(first.training["tatoeba"]) == 30
+
+
+def test_sermon_phrases_are_a_source_and_may_be_absent(
+    files: tuple[Path, Path], tmp_path: Path
+) -> None:
+    phrases = tmp_path / "phrases.tsv"
+    absent = corpora.load(*files, sermon=phrases, held_out_count=10)
+    phrases.write_text("# own\nGrace to you.\tGracia a vosotros.\nGod is love.\tDios es amor.\n")
+    present = corpora.load(*files, sermon=phrases, held_out_count=10)
+
+    assert absent.training["sermon"] == ()
+    assert present.training["sermon"] == (
+        corpora.Pair("Grace to you.", "Gracia a vosotros.", "sermon"),
+    )
+
+
+def test_a_line_without_a_tab_is_named(files: tuple[Path, Path]) -> None:
+    files[1].write_text("Sentence 1.\tFrase 1.\nno tab\n", encoding="utf-8")
+
+    with pytest.raises(
+        ValueError, match=r"tatoeba\.tsv:2: expected English, a tab and its translation"
+    ):
+        corpora.load(*files, sermon=None)
+
+
+OTHER_BIBLE = [
+    "book\tchapter\tverse\tfr_lsg1910\tde_elberfelder1905",
+    "Genesis\t1\t1\tAu commencement, Dieu créa.\tIm Anfang.",
+    "Ruth\t1\t1\tIl y eut une famine.\tEs war.",
+    "I John\t4\t8\tDieu est amour.\tGott ist Liebe.",
+    "Psalms\t121\t1\t(121:2) Je lève mes yeux.\tIch hebe.",
+    "John\t1\t1\t(1:2) Au commencement.\tIm Anfang war.",
+    "Jude\t1\t1\tPas d'anglais.\t",
+]
+
+
+def test_another_language_has_the_same_verses_held_out(
+    files: tuple[Path, Path], tmp_path: Path
+) -> None:
+    french = tmp_path / "french.tsv"
+    french.write_text("\n".join(OTHER_BIBLE) + "\n", encoding="utf-8")
+
+    split = corpora.load_other(files[0], french, "fr")
+
+    assert [(p.en, p.target) for p in split.held_out_books] == [
+        ("There was a famine.", "Il y eut une famine."),
+        ("God is love.", "Dieu est amour."),
+    ]
+    # What is held out in one version is trained on in none; the number of another edition is gone.
+    assert [p.target for p in split.training["nheb"]] == ["Au commencement, Dieu créa."]
+    assert [p.target for p in split.training["asv"]][-1] == "Au commencement."
+    assert split.training["sermon"]
+    assert len(split.sermon_test) == 60
+    assert split.target == "fr"
+
+
+def test_a_bible_without_the_language_is_named(files: tuple[Path, Path]) -> None:
+    with pytest.raises(ValueError, match="no column begins with fr_"):
+        corpora.load_other(files[0], files[0], "fr")
+
+
+@pytest.mark.parametrize(
+    ("given", "code"),
+    [
+        (["--target", "fr", "--bible", "b.tsv"], "corpora-missing"),
+        (["--bible", "b.tsv"], "corpora-missing"),
+        (["--target", "es", "fr"], "targets-several"),
+        (["--target", "xx", "--mix", "mix"], "preaching-missing"),
+    ],
+)
+def test_what_is_missing_or_too_much_is_said(given: list[str], code: str) -> None:
+    options = argparse.ArgumentParser()
+    corpora.add_options(options)
+    with pytest.raises(ModelError) as error:
+        corpora.split_of(options.parse_args(given))
+    assert error.value.code == code
+
+
+@pytest.mark.parametrize(
+    ("old", "modern"),
+    [
+        ("Y ACONTECIÓ que dió á Él pan", "Y aconteció que dio a Él pan"),
+        ("EN el principio", "En el principio"),
+        ("¿PORQUÉ vió ó fuí?", "¿Porqué vio o fui?"),
+        ("Ezechîas fué é hizo", "Ezechías fue e hizo"),
+        ("Él está aquí", "Él está aquí"),
+    ],
+)
+def test_spanish_of_1909_becomes_modern(old: str, modern: str) -> None:
+    assert corpora.modern_spanish(old) == modern
+
+
+@pytest.mark.parametrize(
+    ("verse", "plain"),
+    [
+        ('He said, "Go.', "He said, Go."),
+        ("\u201cGo,\u201d he said.", '"Go," he said.'),
+        ("Don\u2019t go.", "Don't go."),
+    ],
+)
+def test_quotes_that_do_not_pair_up_are_dropped(verse: str, plain: str) -> None:
+    assert corpora.balanced(verse) == plain
+
+
+FRENCH = {
+    "sermon_phrases_fr.tsv": corpora.SERMON_PHRASES,
+    "sermon_test_fr.tsv": corpora.SERMON_TEST,
+}
+"""French texts, and the Spanish ones whose English they have, line for line."""
+EVERYDAY = corpora.SERMON_TEST.with_name("everyday_fr.tsv")
+
+
+def cells(path: Path) -> list[list[str]]:
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return [line.split("\t") for line in lines if not line.startswith("#")]
+
+
+@pytest.mark.parametrize("name", FRENCH)
+def test_french_texts_have_the_english_of_the_spanish_ones(name: str) -> None:
+    spanish = FRENCH[name]
+    french = spanish.with_name(name)
+    assert [line[0] for line in cells(french)] == [line[0] for line in cells(spanish)]
+
+
+@pytest.mark.parametrize("name", [*FRENCH, EVERYDAY.name])
+def test_french_texts_are_whole_and_written_one_way(name: str) -> None:
+    lines = cells(EVERYDAY.with_name(name))
+    assert {len(line) for line in lines} == {2}
+    for english, french in lines:
+        assert english.strip() == english != ""
+        assert french.strip() == french != ""
+        # As our pages put it: plain apostrophes, and no space before what ends a sentence.
+        assert not re.search(r"  |[’“”«»¿¡]| [?!:;,.]", french), french
+        assert english.count('"') % 2 == french.count('"') % 2 == 0
+        assert french[-1] in '.?!"', french
+    assert len({corpora.words(english) for english, _ in lines}) == len(lines)
+
+
+def test_everyday_sentences_are_many_and_none_is_measured_with() -> None:
+    english = {corpora.words(line[0]) for line in cells(EVERYDAY)}
+    assert len(english) == 400
+    measured = [line[0] for line in cells(corpora.SERMON_TEST)]
+    measured += [sentence.source for sentence in gate.read()]
+    assert not english & {corpora.words(text) for text in measured}

@@ -1,0 +1,79 @@
+"""Weights that CTranslate2 wrote are read back."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from training.models.ct2_weights import read_weights
+
+
+def tiny_spec() -> Any:
+    """Return one matrix with a bias, one that shares its weight, one number."""
+    from ctranslate2.specs import common_spec, model_spec  # loads torch where there is one
+
+    class TinySpec(model_spec.ModelSpec):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.first = common_spec.LinearSpec()
+            self.second = common_spec.LinearSpec()
+            self.num_heads = np.dtype("int16").type(4)
+
+        @property
+        def name(self) -> str:
+            return "Tiny"
+
+    return TinySpec()
+
+
+def written(tmp_path: Path, quantization: str | None) -> tuple[Path, np.ndarray, np.ndarray]:
+    matrix = np.random.default_rng(3).normal(size=(6, 32)).astype(np.float32)
+    matrix[2] *= 40  # one scale for all rows would lose the small ones
+    bias = np.arange(6, dtype=np.float32)
+    spec = tiny_spec()
+    spec.first.weight, spec.first.bias = matrix.copy(), bias
+    spec.second.weight, spec.second.bias = spec.first.weight, bias + 1
+    spec.validate()
+    spec.optimize(quantization=quantization)
+    spec.save(str(tmp_path))
+    return tmp_path / "model.bin", matrix, bias
+
+
+@pytest.mark.slow
+def test_float_weights_come_back_exactly(tmp_path: Path) -> None:
+    path, matrix, bias = written(tmp_path, "float32")
+    weights = read_weights(path)
+    np.testing.assert_array_equal(weights["first/weight"], matrix)
+    np.testing.assert_array_equal(weights["first/bias"], bias)
+    assert weights["num_heads"] == 4
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("quantization", ["int8", "int16"])
+def test_quantized_weights_come_back_within_half_a_step(tmp_path: Path, quantization: str) -> None:
+    path, matrix, _ = written(tmp_path, quantization)
+    read = read_weights(path)["first/weight"]
+    largest = np.abs(matrix).max(axis=1, keepdims=True) if quantization == "int8" else 0
+    step = largest / 127 if quantization == "int8" else np.abs(matrix).max() / 1024
+    assert read.dtype == np.float32
+    assert (np.abs(read - matrix) <= step / 2 + 1e-6).all()
+
+
+@pytest.mark.slow
+def test_shared_weights_have_both_names(tmp_path: Path) -> None:
+    path, _, bias = written(tmp_path, "int8")
+    weights = read_weights(path)
+    np.testing.assert_array_equal(weights["first/weight"], weights["second/weight"])
+    np.testing.assert_array_equal(weights["second/bias"], bias + 1)
+    assert not any(name.endswith("_scale") for name in weights)
+
+
+def test_another_version_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "model.bin"
+    path.write_bytes(struct.pack("<I", 99) + bytes(40))
+    with pytest.raises(ValueError, match=r"ct2-version: .*model\.bin has binary version 99"):
+        read_weights(path)

@@ -1,0 +1,234 @@
+"""The translators' architectures against their runtimes, and the loop that trains them."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.support.needs import needs_train_extra
+
+needs_train_extra()
+
+import ctranslate2  # noqa: E402
+import sentencepiece  # noqa: E402
+import torch  # noqa: E402
+import transformers  # noqa: E402
+
+from training.data import pieces  # noqa: E402
+from training.data.packing import lay_out, pack  # noqa: E402
+from training.export.export_gemma import WRITTEN_OUT, config, renamed  # noqa: E402
+from training.export.export_marian import write_ctranslate2  # noqa: E402
+from training.gguf_export import checkpoint, proof, vocabulary, writing  # noqa: E402
+from training.models.gemma_model import Gemma, GemmaShape  # noqa: E402
+from training.models.marian_model import Marian, MarianShape, from_ctranslate2  # noqa: E402
+from training.train import training  # noqa: E402
+from training.train.train_marian import encode  # noqa: E402
+
+pytestmark = pytest.mark.train
+
+TEXTS = [
+    "In the beginning God created the heavens and the earth.",
+    "En el principio crió Dios los cielos y la tierra.",
+    "¿Cómo estás, Nehemías? Támesis, ñandú y pingüino — 1904, 3:16.",
+    "Grace and peace to you all; the Lord is good, and his mercy endures for ever.",
+]
+UNSEEN = [*TEXTS, "Łódź ☃ <end_of_turn> two  spaces", "Wörter, ¡qué güero!"]
+
+
+def test_rows_hold_every_item_once_within_their_length() -> None:
+    items = [random.Random(n).randint(1, 30) for n in range(200)]
+    rows = pack(items, lambda size: size, 30)
+    assert sorted(size for row in rows for size in row) == sorted(items)
+    assert all(sum(row) <= 30 for row in rows)
+    assert len(rows) <= 1.1 * sum(items) / 30 + 1
+
+
+def tiny_gemma(tmp_path: Path) -> tuple[Any, Any]:
+    torch.manual_seed(2)
+    processor = pieces.train_bpe(TEXTS * 20, 420, tmp_path / "tiny.spm")
+    model = Gemma(GemmaShape(420, 64, 7, heads=2, kv_heads=1, head_width=32, hidden=96))
+    for parameter in model.parameters():
+        if parameter.ndim == 1:
+            torch.nn.init.normal_(parameter, std=0.2)
+    return model, processor
+
+
+def gemma_logits(model: Any, ids: list[int]) -> Any:
+    with torch.no_grad():
+        return model.logits(model(lay_out([[ids]], len(ids))))[0].numpy()
+
+
+def test_gemma_matches_the_reference_implementation(tmp_path: Path) -> None:
+    model, _ = tiny_gemma(tmp_path)
+    shape = model.shape
+    config = transformers.Gemma3TextConfig(
+        vocab_size=shape.vocabulary,
+        hidden_size=shape.width,
+        intermediate_size=shape.hidden,
+        num_hidden_layers=shape.layers,
+        num_attention_heads=shape.heads,
+        num_key_value_heads=shape.kv_heads,
+        head_dim=shape.head_width,
+        query_pre_attn_scalar=shape.head_width,
+        sliding_window=shape.sliding_window,
+    )
+    reference = transformers.Gemma3ForCausalLM(config).eval()
+    loaded = reference.load_state_dict(renamed(model.state_dict()), strict=False)
+    assert (loaded.missing_keys, loaded.unexpected_keys) == (["lm_head.weight"], [])
+    reference.tie_weights()
+    ids = [2, *np.random.default_rng(1).integers(7, 420, 60).tolist()]
+    with torch.no_grad():
+        expected = reference(torch.tensor([ids])).logits[0].numpy()
+    np.testing.assert_allclose(gemma_logits(model, ids), expected, atol=1e-3)
+
+
+def test_gemma_matches_llama_cpp(tmp_path: Path) -> None:
+    model, processor = tiny_gemma(tmp_path)
+    path = tmp_path / "tiny.gguf"
+    whole = checkpoint.assemble(renamed(model.state_dict()), config(model.shape))
+    words = vocabulary.read(tmp_path / "tiny.spm", model.shape.vocabulary, WRITTEN_OUT)
+    writing.write(whole, words, path, "tiny", lambda *_: None)
+    runtime = proof.ExactLlama(path, 1, context=256)
+    for text in UNSEEN:
+        assert runtime.tokenize(text, special=False) == processor.encode(text), text
+    prompt = pieces.PROMPT_START + TEXTS[2] + pieces.PROMPT_END
+    ids = [*runtime.begin, *runtime.tokenize(prompt, special=True)]
+    inner = processor.encode(TEXTS[2])
+    assert ids == [pieces.BOS, pieces.PROMPT_START_ID, *inner, pieces.PROMPT_END_ID]
+    np.testing.assert_allclose(runtime.logits(ids), gemma_logits(model, ids), atol=2e-2)
+
+
+def tiny_marian() -> Any:
+
+    torch.manual_seed(2)
+    return Marian(MarianShape(330, 32, 2, 2, heads=4, hidden=64, positions=64))
+
+
+def marian_logits(model: Any, source: list[list[int]], target: list[list[int]]) -> Any:
+    """All sequences packed into one row; logits of its target positions."""
+    sources = lay_out([source], sum(map(len, source)) + 3)
+    targets = lay_out([target], sum(map(len, target)) + 5)
+    with torch.no_grad():
+        return model.logits(model(sources, targets))[0]
+
+
+def test_sequences_packed_together_do_not_see_each_other() -> None:
+    model = tiny_marian()
+    sources, targets = [[5, 6, 7, 0], [9, 8, 0]], [[11, 12, 0], [13, 14, 15, 16, 0]]
+    together = marian_logits(model, sources, targets)
+    apart = [
+        marian_logits(model, [s], [t])[: len(t)] for s, t in zip(sources, targets, strict=True)
+    ]
+    np.testing.assert_allclose(together[:8].numpy(), torch.cat(apart).numpy(), atol=1e-5)
+
+
+def test_marian_matches_ctranslate2(tmp_path: Path) -> None:
+
+    model = tiny_marian()
+    processor = pieces.train_unigram(TEXTS * 20, 330, tmp_path / "tiny.spm")
+    write_ctranslate2(model, tmp_path / "tiny.spm", tmp_path / "ct2", quantization=None)
+    source, target = ([*processor.encode(text), processor.eos_id()] for text in TEXTS[:2])
+    expected = marian_logits(model, [source], [target])[: len(target)].log_softmax(-1)
+    expected = expected[range(len(target)), target]
+
+    translator = ctranslate2.Translator(str(tmp_path / "ct2"), intra_threads=1)
+    names = [[processor.id_to_piece(i) for i in ids] for ids in (source, target[:-1])]
+    scored = translator.score_batch([names[0]], [names[1]])[0]
+    np.testing.assert_allclose(scored.log_probs, expected.numpy(), atol=1e-3)
+
+    again = from_ctranslate2(tmp_path / "ct2")
+    for name, value in model.state_dict().items():
+        np.testing.assert_array_equal(again.state_dict()[name].numpy(), value.numpy())
+
+
+def test_bytes_replace_the_rarest_pieces_of_an_old_vocabulary(tmp_path: Path) -> None:
+    words = [f"w{a}{b}{c}" for a in "aeiou" for b in "lmnrst" for c in "abdefgiknoprstuvz"]
+
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(" ".join(words[n : n + 8]) for n in range(len(words) - 8)),
+        model_prefix=str(tmp_path / "old"), vocab_size=500, model_type="unigram",
+        eos_id=0, unk_id=1, bos_id=-1, minloglevel=2,
+    )  # fmt: skip
+    old = sentencepiece.SentencePieceProcessor(model_file=str(tmp_path / "old.model"))
+    new, replaced = pieces.add_bytes(tmp_path / "old.model", tmp_path / "new.spm")
+    assert len(replaced) == 256
+    kept = [i for i in range(500) if i not in set(replaced)]
+    assert [new.id_to_piece(i) for i in kept] == [old.id_to_piece(i) for i in kept]
+    assert new.decode(new.encode("Támesis ☃")) == "Támesis ☃"
+    assert new.unk_id() not in new.encode("Támesis ☃")
+    again, none = pieces.add_bytes(tmp_path / "new.spm", tmp_path / "newer.spm")
+    assert none == []
+    assert again.vocab_size() == 500
+
+
+def test_a_further_language_gets_a_token_and_pieces(tmp_path: Path) -> None:
+    path = tmp_path / "own.spm"
+    before = pieces.train_unigram(TEXTS * 20, 330, path)
+    french = ["Où êtes-vous, garçon ?", "Nous étions déjà là-bas.", "Le cœur de l'été."] * 20
+    pieces.add_language(path, "fr", french, 40)
+    after = sentencepiece.SentencePieceProcessor(model_file=str(path))
+
+    kept = range(before.vocab_size())
+    assert [after.id_to_piece(i) for i in kept] == [before.id_to_piece(i) for i in kept]
+    assert after.id_to_piece(before.vocab_size()) == ">>fr<<"
+    assert after.vocab_size() <= before.vocab_size() + 41
+    assert len(after.encode(french[0])) < len(before.encode(french[0]))
+    assert after.decode(after.encode(french[2])) == french[2]
+    # Nobody can speak it, and only a text for that language begins with it.
+    assert before.vocab_size() not in after.encode(">>fr<<")
+    ours, theirs = (encode(after, [("God is good.", "")], lang)[0][0] for lang in ("es", "fr"))
+    assert theirs == [before.vocab_size(), *ours]
+
+
+@pytest.mark.parametrize(
+    ("progress", "rate"), [(0.01, 0.5), (0.02, 1.0), (0.51, 0.5), (1.0, training.LAST_RATE)]
+)
+def test_rate_warms_up_and_falls_with_time(progress: float, rate: float) -> None:
+    assert training.rate_at(progress) == pytest.approx(rate)
+
+
+def test_a_resumed_training_goes_on_from_its_time_and_weights(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ticks = itertools.count()
+    monkeypatch.setattr(time, "monotonic", lambda: 0.2 * next(ticks))
+
+    def run(minutes: float, resume: bool) -> tuple[Any, dict[str, Any]]:
+        torch.manual_seed(0)
+        model = torch.nn.Linear(4, 1)
+        optimizer = torch.optim.AdamW(model.parameters(), lr=0.05)
+
+        def batches(rng: random.Random) -> Iterator[Any]:
+            while True:
+                yield torch.tensor([[rng.random() for _ in range(4)]])
+
+        def loss_of(batch: Any) -> Any:
+            return (model(batch) - batch.sum()).square().mean()
+
+        plan = training.Plan(tmp_path, minutes, resume=resume)
+        training.train(
+            model,
+            [optimizer],
+            batches=batches,
+            loss_of=loss_of,
+            evaluate=lambda: "evaluated",
+            plan=plan,
+        )
+        return model, torch.load(tmp_path / "checkpoint.pt", weights_only=False)
+
+    _, first = run(1, resume=False)
+    model, second = run(3, resume=True)
+    assert first["elapsed_s"] == pytest.approx(60, abs=1)
+    assert first["step"] == pytest.approx(300, abs=5)
+    assert second["elapsed_s"] == pytest.approx(180, abs=1)
+    assert second["step"] == pytest.approx(900, abs=10)
+    assert second["loss"] < 0.1 * first["loss"] + 0.01
+    assert model.weight.detach().numpy() == pytest.approx(1.0, abs=0.2)
+    assert "stopped at 3.0 min, step 9" in capsys.readouterr().out

@@ -1,0 +1,41 @@
+"""The starter Gemma measured through llama-cpp-python."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from llama_cpp import Llama
+
+from pipeline.engines.prompts import starter_text
+from training.data import corpora
+from training.evaluate.evaluate import Row, size_of
+from training.evaluate.translation_score import score
+
+HEAD, TAIL = "<start_of_turn>user\n", "<end_of_turn>\n<start_of_turn>model\n"
+
+
+def rows(directory: Path, split: corpora.Split, threads: int) -> Iterator[Row]:
+    """Greedy, one utterance at a time, as finals are translated."""
+    model = Llama(
+        str(directory / "model.gguf"),
+        n_ctx=512,
+        n_threads=threads,
+        n_threads_batch=threads,
+        verbose=False,
+    )
+    head = model.tokenize(HEAD.encode(), add_bos=True, special=True)
+    tail = model.tokenize(TAIL.encode(), add_bos=False, special=True)
+
+    def translate(text: str) -> tuple[str, int]:
+        # special=False: what somebody said never becomes a control token.
+        asked = starter_text(text, split.target)
+        tokens = model.tokenize(asked.encode(), add_bos=False, special=False)
+        answer = model.create_completion(
+            [*head, *tokens, *tail], max_tokens=20 + int(2.5 * len(tokens)), temperature=0.0
+        )
+        return answer["choices"][0]["text"], answer["usage"]["completion_tokens"]
+
+    yield from score("gemma", translate, split)
+    if split.target == corpora.SPANISH:  # the file is the same for all
+        yield "gemma", "size", size_of(directory)

@@ -1,0 +1,93 @@
+"""Write a trained starter Marian as a CTranslate2 INT8 directory with its SentencePiece files.
+
+python -m training.export.export_marian --model DIR --out models/starter/marian
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import sentencepiece
+import torch
+from ctranslate2.specs import TransformerSpec, common_spec
+from numpy.typing import NDArray
+
+from training.models.marian_model import Marian, from_state, stored_name
+
+INDEXED = re.compile(r"(layer|linear|embeddings)_(\d+)")
+
+
+def load_checkpoint(directory: Path) -> Marian:
+    """The model that train_marian.py left in its `--out` directory."""
+    saved = torch.load(directory / "checkpoint.pt", weights_only=False, map_location="cpu")
+    print(f"checkpoint: {saved['elapsed_s'] / 60:.1f} minutes, step {saved['step']}")
+    return from_state(saved["model"])
+
+
+def write_ctranslate2(
+    model: Marian, vocabulary: Path, directory: Path, quantization: str | None = "int8"
+) -> None:
+    """Replace `directory` by the model, its vocabulary, source.spm and target.spm (equal)."""
+    shape = model.shape
+    spec = TransformerSpec.from_config(
+        (shape.encoder_layers, shape.decoder_layers),
+        shape.heads,
+        pre_norm=False,
+        activation=common_spec.Activation.SWISH,
+    )
+    spec.decoder.start_from_zero_embedding = True
+    encodings = model.encodings.numpy()
+    for part in (spec.encoder, spec.decoder):
+        part.scale_embeddings = shape.width**0.5
+        part.position_encodings.encodings = encodings
+    for name, parameter in model.state_dict().items():
+        _put(spec, stored_name(name), parameter.float().numpy())
+    embeddings = model.embeddings.weight.detach().float().numpy()
+    _put(spec, "encoder/embeddings_0/weight", embeddings)
+    _put(spec, "decoder/projection/weight", embeddings)
+    processor = sentencepiece.SentencePieceProcessor(model_file=str(vocabulary))
+    tokens = [processor.id_to_piece(i) for i in range(processor.vocab_size())]
+    spec.register_source_vocabulary(tokens)
+    spec.register_target_vocabulary(tokens)
+    end = processor.id_to_piece(processor.eos_id())
+    spec.config.eos_token = spec.config.decoder_start_token = end
+    spec.config.unk_token = processor.id_to_piece(processor.unk_id())
+    spec.validate()
+    spec.optimize(quantization=quantization)
+    shutil.rmtree(directory, ignore_errors=True)
+    directory.mkdir(parents=True)
+    spec.save(str(directory))
+    for file in ("source.spm", "target.spm"):
+        shutil.copyfile(vocabulary, directory / file)
+
+
+def _put(spec: Any, name: str, array: NDArray[np.float32]) -> None:
+    """Set a variable by the name under which CTranslate2 stores it."""
+    *way, last = name.split("/")
+    for step in way:
+        indexed = INDEXED.fullmatch(step)
+        if indexed and not hasattr(spec, step):
+            spec = getattr(spec, indexed[1])[int(indexed[2])]
+        else:
+            spec = getattr(spec, step)
+    setattr(spec, last, array)
+
+
+def main() -> None:
+    """Export as the options say."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--model", type=Path, required=True, help="the trainer's --out")
+    parser.add_argument("--out", type=Path, required=True)
+    args = parser.parse_args()
+    write_ctranslate2(load_checkpoint(args.model), args.model / "marian.spm", args.out)
+    size = sum(file.stat().st_size for file in args.out.iterdir())
+    print(f"{args.out}: {size / 1e6:.1f} MB")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,346 @@
+"""Fine-tune a pretrained Gemma 3 on translations from English, on a CPU.
+
+    python -m training.train.fine_tune_gemma \\
+        --base DIR --bible FILE --tatoeba FILE --out DIR
+
+`--base` is the folder of cut_vocabulary, or a GGUF file that export_gemma made of one: the shipped
+starter learns on from there. Its matrices stay as they are, in int8, and learn low-rank additions
+(LoRA); `--rank 0` trains all weights instead, in bfloat16 where the machine computes in it. Stops
+by the clock, saves every three minutes and on SIGTERM, goes on with `--resume`, also for a longer
+time than planned at first.
+At the end, and with `--merge` alone, `--out`/merged is what export_gemma takes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import random
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import sentencepiece
+import torch
+import torch.multiprocessing as processes
+from torch import Tensor, nn
+
+from pipeline.core.errors import ModelError
+from training import manifest
+from training.data import corpora
+from training.data.mixture import Utterances, mixed_pass
+from training.data.packing import pack
+from training.gguf_export.progress import exit_code_of
+from training.models import gemma_gguf
+from training.models.gemma_model import Gemma, GemmaShape
+from training.models.linear_loss import linear_loss
+from training.models.low_rank import LowRankGemma
+from training.train.train_gemma import Batch, Example, encode, make_batch
+from training.train.training import (
+    LABEL_SMOOTHING,
+    Plan,
+    half_precision,
+    product_type,
+    smoothed_loss,
+    train,
+)
+
+ROW_TOKENS = 112
+ROWS = 6
+JOIN_SHARE = 0.15
+REFERENCES = 600
+# A pretrained model learns from tens of thousands of pairs, not from millions: a pass is a sample
+# of the sources, so that a training of an hour has seen something of each.
+SHARES: Mapping[str, float] = {
+    "tatoeba": 0.2,
+    "nheb": 0.06,
+    "bbe": 0.04,
+    "asv": 0.01,
+    "sermon": 3.0,
+    "everyday": 4.0,
+    "modern": 1.0,
+}
+"""Of Spanish, and of a language without Tatoeba, whose verses must do more."""
+OTHER_SHARES: Mapping[str, float] = {**SHARES, "nheb": 0.09, "bbe": 0.07}
+# What is measured during the training: so many pairs of each held-out set.
+HELD_OUT = 48
+
+
+def options_of(arguments: Sequence[str] | None) -> argparse.Namespace:
+    """Return the options."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    add = parser.add_argument
+    add("--base", type=Path, required=True, help="the --out of cut_vocabulary, or a starter's GGUF")
+    corpora.add_options(parser)
+    add("--out", type=Path, required=True, help="for checkpoint.pt and merged/")
+    add("--minutes", type=float, default=90, help="in all, resumes included (%(default)s)")
+    add("--steps", type=int, default=0, help="ends after so many, if before --minutes")
+    add("--evaluate-minutes", type=float, default=10, help="%(default)s")
+    add("--resume", action="store_true", help="go on from --out")
+    add("--merge", action="store_true", help="only write merged/ of the last checkpoint")
+    add("--rank", type=int, default=32, help="0 trains all weights (%(default)s)")
+    add("--rate", type=float, default=1e-3, help="peak; with --rank 0 rather 2e-5 (%(default)s)")
+    rows = f"of {ROW_TOKENS} tokens in a step (%(default)s; with --rank 0 rather 24)"
+    add("--rows", type=int, default=ROWS, help=rows)
+    add("--float", dest="int8", action="store_false", help="frozen matrices in float32, not int8")
+    add("--workers", type=int, default=1,
+        help="processes of --threads each that train the same weights (%(default)s)")  # fmt: skip
+    add("--threads", type=int, default=1, help="%(default)s")
+    add("--no-compile", dest="compile", action="store_false")
+    return parser.parse_args(arguments)
+
+
+def load_base(folder: Path) -> tuple[Gemma, sentencepiece.SentencePieceProcessor]:
+    """Return the cut model and its tokenizer; `folder` may be a GGUF file. Raises ModelError."""
+    if folder.is_file():
+        whole, spelled = gemma_gguf.exported(folder)
+        model = Gemma(whole.shape)
+        model.load_state_dict(whole.weights)
+        return model, sentencepiece.SentencePieceProcessor(model_proto=spelled)
+    try:
+        model = Gemma(GemmaShape(**json.loads((folder / "shape.json").read_text("utf-8"))))
+        model.load_state_dict(torch.load(folder / "weights.pt", weights_only=True))
+        tokenizer = sentencepiece.SentencePieceProcessor(model_file=str(folder / "gemma.spm"))
+    except (OSError, ValueError, TypeError, RuntimeError) as error:
+        raise ModelError(
+            "base-unreadable",
+            f"{folder} is no whole folder of cut_vocabulary: {error}.",
+            "Make it with python -m training.train.cut_vocabulary.",
+        ) from error
+    return model, tokenizer
+
+
+def prepare(base: Gemma, options: argparse.Namespace) -> Gemma | LowRankGemma:
+    """Return what is trained."""
+    if options.rank == 0:
+        return base
+    torch.manual_seed(1)
+    return LowRankGemma(base, options.rank, int8=options.int8)
+
+
+def batches(
+    splits: Sequence[corpora.Split],
+    tokenizer: sentencepiece.SentencePieceProcessor,
+    rng: random.Random,
+    row_count: int = ROWS,
+) -> Iterator[Batch]:
+    """Batches without end, every pass newly mixed; pairs longer than a row are left out."""
+    utterances = Utterances(join_share=JOIN_SHARE)
+    while True:
+        examples = []
+        for split in splits:
+            shares = SHARES if split.target == corpora.SPANISH else OTHER_SHARES
+            mixed = mixed_pass(split, rng, utterances, REFERENCES, shares)
+            examples += encode(tokenizer, mixed, split.target)
+        examples = [each for each in examples if len(each[0]) <= ROW_TOKENS]
+        rng.shuffle(examples)
+        if not examples:
+            raise ModelError("corpora-empty", "The corpora hold no pair to train on.", "")
+        rows = pack(examples, lambda example: len(example[0]), ROW_TOKENS)
+        rng.shuffle(rows)
+        for first in range(0, len(rows), row_count):
+            yield batch_of(rows[first : first + row_count], row_count)
+
+
+def batch_of(rows: list[list[Example]], row_count: int = ROWS) -> Batch:
+    """One shape for the compiled layers: `row_count` rows, the last ones of a pass empty."""
+    answers = sum(len(tokens) - 1 - start for row in rows for tokens, start in row)
+    return make_batch([*rows, *([] for _ in range(row_count - len(rows)))], ROW_TOKENS, answers)
+
+
+def held_out(
+    splits: Sequence[corpora.Split],
+    tokenizer: sentencepiece.SentencePieceProcessor,
+    row_count: int = ROWS,
+) -> dict[str, list[Batch]]:
+    """The first pairs of each held-out set. Nothing is chosen by them."""
+    found = {}
+    for split in splits:
+        sets = {
+            "Tatoeba": split.held_out_tatoeba,
+            "books": split.held_out_books,
+            "sermon": split.sermon_test,
+        }
+        for name, pairs in sets.items():
+            texts = [(pair.en, pair.target) for pair in pairs[:HELD_OUT]]
+            examples = encode(tokenizer, texts, split.target)
+            examples = [each for each in examples if len(each[0]) <= ROW_TOKENS]
+            rows = pack(examples, lambda example: len(example[0]), ROW_TOKENS)
+            if rows:
+                found[split.named(name)] = [
+                    batch_of(rows[n : n + row_count], row_count)
+                    for n in range(0, len(rows), row_count)
+                ]
+    return found
+
+
+def losses(model: Gemma | LowRankGemma, sets: Mapping[str, list[Batch]]) -> dict[str, float]:
+    """Return the loss a token of each held-out set, without smoothing."""
+    found = {}
+    with torch.no_grad():
+        for name, each in sets.items():
+            total = sum(
+                nn.functional.cross_entropy(
+                    predicted(model, b).float(), b.targets, reduction="sum"
+                ).item()
+                for b in each
+            )
+            found[name] = round(total / max(1, sum(len(b.targets) for b in each)), 4)
+    return found
+
+
+def predicted(model: Gemma | LowRankGemma, batch: Batch) -> Tensor:
+    """Logits (count, vocabulary) where something is predicted.
+
+    Low-rank additions stand beside int8 matrices and are small: bfloat16 gains nothing there.
+    """
+    if isinstance(model, LowRankGemma):
+        return model.logits(model(batch.rows).flatten(0, 1)[batch.at])
+    with half_precision("cpu"):
+        return model.logits(model(batch.rows).flatten(0, 1)[batch.at])
+
+
+def loss_of(model: Gemma | LowRankGemma, batch: Batch) -> Tensor:
+    """Mean smoothed loss of what is predicted."""
+    if isinstance(model, LowRankGemma):
+        return smoothed_loss(predicted(model, batch), batch.targets, batch.weights)
+    with half_precision("cpu"):
+        hidden = model(batch.rows).flatten(0, 1)[batch.at]
+    table = model.embeddings.weight
+    return linear_loss(hidden, table, batch.targets, LABEL_SMOOTHING, product_type("cpu"))
+
+
+def follow(
+    model: Gemma | LowRankGemma,
+    splits: Sequence[corpora.Split],
+    tokenizer: sentencepiece.SentencePieceProcessor,
+    options: argparse.Namespace,
+    plan: Plan,
+) -> None:
+    """Train `model` with others (Recht et al., Hogwild, arXiv:1106.5730), or alone.
+
+    The weights lie in shared memory; each process has its own moments and its own batches, and
+    none waits for another, which on a busy machine is worth more than their order."""
+    torch.set_num_threads(options.threads)
+    if options.compile:
+        for block in model.blocks:  # one layer is compiled, all are alike
+            block.compile(dynamic=False)
+    sets = held_out(splits, tokenizer, options.rows) if plan.leads else {}
+    stepper = torch.optim.AdamW(
+        model.parameters(), lr=options.rate, betas=(0.9, 0.98), weight_decay=0.0, fused=True
+    )
+    train(
+        model,
+        [stepper],
+        batches=lambda rng: batches(splits, tokenizer, rng, options.rows),
+        loss_of=lambda batch: loss_of(model, batch),
+        evaluate=lambda: "held-out loss " + json.dumps(losses(model, sets)),
+        plan=plan,
+    )
+
+
+def run(options: argparse.Namespace) -> None:
+    """Train, with all workers. Raises StarkError."""
+    base, tokenizer = load_base(options.base)
+    splits = corpora.splits_of(options)
+    model = prepare(base, options)
+    elapsed_s = restore(model, options.out)["elapsed_s"] if options.resume else 0.0
+    for parameter in model.parameters():
+        parameter.data.share_memory_()
+    learning = sum(parameter.numel() for parameter in model.parameters())
+    frozen = sum(tensor.numel() for tensor in base.state_dict().values())
+    sizes = {s.target: {name: len(p) for name, p in s.training.items()} for s in splits}
+    print(f"{learning / 1e6:.1f} M weights learn, of {frozen / 1e6:.1f} M; {sizes}", flush=True)
+    plan = Plan(
+        options.out,
+        options.minutes,
+        options.evaluate_minutes,
+        options.resume,
+        steps=options.steps,
+    )
+    # Forked, so that the frozen matrices are not copied into shared memory, of which a container
+    # often has only 64 MB; no thread runs yet.
+    context = processes.get_context("fork")
+    others = [
+        context.Process(
+            target=follow,
+            args=(model, splits, tokenizer, options),
+            kwargs={"plan": replace(plan, resume=False, seed=1000 * number, leads=False,
+                                    elapsed_s=elapsed_s)},
+        )
+        for number in range(1, options.workers)
+    ]  # fmt: skip
+    for other in others:
+        other.start()
+    try:
+        follow(model, splits, tokenizer, options, plan)
+    finally:
+        for other in others:
+            other.terminate()
+            other.join()
+
+
+def restore(model: nn.Module, folder: Path) -> dict[str, float]:
+    """Load the last checkpoint's weights; return its step, time and loss. Raises ModelError."""
+    path = folder / "checkpoint.pt"
+    try:
+        saved = torch.load(path, weights_only=True)
+        model.load_state_dict(saved["model"])
+    except (OSError, RuntimeError, KeyError, EOFError) as error:
+        raise ModelError(
+            "checkpoint-unreadable",
+            f"{path} cannot be gone on from: {error}.",
+            "Give the same --base and --rank as before, or begin anew without --resume.",
+        ) from error
+    return {name: saved[name] for name in ("step", "elapsed_s", "loss")}
+
+
+def merge(options: argparse.Namespace) -> None:
+    """Write what export_gemma takes, and a manifest with the last figures. Raises StarkError."""
+    base, tokenizer = load_base(options.base)
+    splits = corpora.splits_of(options)
+    model = prepare(base, options)
+    figures = restore(model, options.out)
+    if isinstance(model, LowRankGemma):
+        merged, _ = load_base(options.base)
+        model.merge_into(merged)
+    else:
+        merged = model
+    after = losses(merged, held_out(splits, tokenizer))
+    if not all(math.isfinite(value) for value in after.values()):
+        raise ModelError("training-diverged", f"The merged model is broken: {after}.", "")
+    folder = options.out / "merged"
+    folder.mkdir(parents=True, exist_ok=True)
+    state = {"model": merged.state_dict(), **figures}
+    torch.save(state, folder / "checkpoint.new")
+    (folder / "checkpoint.new").replace(folder / "checkpoint.pt")
+    sizes = json.dumps(merged.shape.as_dict(), indent=2)
+    (folder / "shape.json").write_text(sizes + "\n", encoding="utf-8")
+    (folder / "gemma.spm").write_bytes(tokenizer.serialized_model_proto())
+    base_files = [options.base / name for name in ("weights.pt", "gemma.spm")]
+    inputs = [options.base] if options.base.is_file() else base_files
+    inputs += corpora.inputs_of(options)
+    figures |= {f"loss {name}": value for name, value in after.items()}
+    manifest.write(folder / "manifest.json", inputs, options, figures)
+    print(f"{folder}: held-out loss {json.dumps(after)}")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Train and merge as the options say; return the exit code."""
+    options = options_of(arguments)
+    torch.set_num_threads(options.threads)
+
+    def work() -> None:
+        if not options.merge:
+            run(options)
+        merge(options)
+
+    return exit_code_of(work)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

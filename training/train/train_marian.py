@@ -1,0 +1,240 @@
+"""Train the starter Marian from scratch or from a CTranslate2 Marian.
+
+    python -m training.train.train_marian --bible FILE --tatoeba FILE --out DIR \\
+        --minutes 35 --init OLD_MARIAN_DIR
+
+With `--init` the old model's pieces are kept, except that the rarest 256 become byte pieces if it
+had none: then nothing is unknown any more, and all other embeddings keep their meaning.
+
+Of several languages (`--target es fr`) the first is written by itself, each other one where its
+token, `>>fr<<`, stands before the text; with `--init` they get pieces of their own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import math
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import sentencepiece
+import torch
+from torch import Tensor
+
+from pipeline.core.errors import ModelError
+from training.data import corpora, pieces
+from training.data.mixture import SENTENCES, Utterances, mixed_pass
+from training.data.packing import Packed, lay_out, pack
+from training.evaluate.development import Development
+from training.models.marian_model import Marian, MarianShape, from_ctranslate2, from_state
+from training.train.training import (
+    Plan,
+    half_precision,
+    optimizers,
+    parser,
+    smoothed_loss,
+    to,
+    train,
+)
+
+# One static shape, because each is compiled for a minute; longer pairs are left out.
+ROW_TOKENS = 96
+ROWS = 40
+DEV_LENGTH = 80
+
+Example = tuple[list[int], list[int]]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Packed sources and targets: the same sequence numbers in the same rows."""
+
+    source: Packed
+    target: Packed
+
+
+def encode(
+    processor: sentencepiece.SentencePieceProcessor,
+    pairs: Sequence[tuple[str, str]],
+    target: str = corpora.SPANISH,
+) -> list[Example]:
+    """Token ids of source and target, each with its end; the source begins with the language where
+    the vocabulary has a token for it."""
+    end = processor.eos_id()
+    asked = [processor.piece_to_id(token) for token in pieces.asked_for(processor, target)]
+    english = processor.encode([pair[0] for pair in pairs])
+    answers = processor.encode([pair[1] for pair in pairs])
+    return [([*asked, *s, end], [*t, end]) for s, t in zip(english, answers, strict=True)]
+
+
+def longest(example: Example) -> int:
+    """Tokens of its longer side."""
+    return max(len(example[0]), len(example[1]))
+
+
+def make_batch(rows: list[list[Example]], length: int) -> Batch:
+    """Both sides in rows of one static length."""
+    source, target = (lay_out([[e[side] for e in row] for row in rows], length) for side in (0, 1))
+    return Batch(source, target)
+
+
+def batches(
+    splits: Sequence[corpora.Split],
+    processor: sentencepiece.SentencePieceProcessor,
+    rng: random.Random,
+    utterances: Utterances = SENTENCES,
+) -> Iterator[Batch]:
+    """Batches without end, every pass newly mixed."""
+    while True:
+        examples = [
+            example
+            for split in splits
+            for example in encode(processor, mixed_pass(split, rng, utterances), split.target)
+        ]
+        rows = pack((e for e in examples if longest(e) <= ROW_TOKENS), longest, ROW_TOKENS)
+        if not rows:
+            raise ModelError("corpora-empty", "The corpora hold no pair to train on.", "")
+        rows *= math.ceil(ROWS / len(rows))  # a church's first mix may fill less than one batch
+        rng.shuffle(rows)
+        for first in range(0, len(rows) - ROWS + 1, ROWS):
+            yield make_batch(rows[first : first + ROWS], ROW_TOKENS)
+
+
+def loss_of(model: Marian, batch: Batch, autocast: torch.autocast) -> Tensor:
+    """Mean loss of the target tokens."""
+    with autocast:
+        logits = model.logits(model(batch.source, batch.target).flatten(0, 1))
+    weights = (batch.target.sequence > 0).flatten().float()
+    return smoothed_loss(logits, batch.target.ids.flatten(), weights)
+
+
+def greedy(
+    model: Marian,
+    processor: sentencepiece.SentencePieceProcessor,
+    texts: list[str],
+    target: str = corpora.SPANISH,
+) -> list[str]:
+    """Translate for the log: no cache, all sentences at once, up to DEV_LENGTH tokens."""
+    with torch.no_grad():
+        device = model.embeddings.weight.device.type
+        end = processor.eos_id()
+        asked = encode(processor, [(text, "") for text in texts], target)
+        sources = [tokens for tokens, _ in asked]
+        source = to(lay_out([[s] for s in sources], max(map(len, sources))), device)
+        memory = model.encode(source)
+        answers: list[list[int]] = [[] for _ in texts]
+        for _ in range(DEV_LENGTH):
+            # What stands at the last position is not seen yet: any id will do.
+            ahead = to(lay_out([[[*a, end]] for a in answers], len(answers[0]) + 1), device)
+            chosen = model.logits(model.decode(memory, source, ahead)[:, -1]).argmax(-1).tolist()
+            for answer, token in zip(answers, chosen, strict=True):
+                answer.append(end if end in answer else token)
+            if all(end in answer for answer in answers):
+                break
+        return [processor.decode(a[: a.index(end)] if end in a else a) for a in answers]
+
+
+def main() -> None:
+    """Train as the options say."""
+    options = parser(__doc__, minutes=35)
+    options.add_argument(
+        "--init", type=Path, help="continue from this CTranslate2 Marian directory"
+    )
+    options.add_argument(
+        "--prefixes", type=float, default=0.0, help="share of the pairs that are cut short"
+    )
+    options.add_argument(
+        "--several", type=float, default=0.0, help="share of short pairs with 1 to 3 more behind"
+    )
+    options.add_argument(
+        "--pieces", type=int, default=3000, help="of a language that --init has not (%(default)s)"
+    )
+    args = options.parse_args()
+    torch.set_num_threads(args.threads)
+    torch.manual_seed(1)
+    splits = corpora.splits_of(args)
+    model, processor = prepare(args, splits)
+    model.to(args.device)
+    count = sum(p.numel() for p in model.parameters())
+    sizes = {s.target: {name: len(p) for name, p in s.training.items()} for s in splits}
+    print(f"{count / 1e6:.2f} M parameters, training pairs: {sizes}", flush=True)
+    autocast = half_precision(args.device)
+    loss = functools.partial(loss_of, model, autocast=autocast)
+    developments = {split.target: Development(split) for split in splits}
+    utterances = Utterances(join_share=args.several, most=4, prefix_share=args.prefixes)
+
+    def evaluate() -> str:
+        lines = []
+        for target, development in developments.items():
+            examples = encode(processor, development.pairs, target)
+            batch = make_batch([[e] for e in examples], max(map(longest, examples)))
+            with torch.no_grad():
+                value = loss(to(batch, args.device)).item()
+            answers = greedy(model, processor, development.english, target)
+            lines.append(f"{target} {development.line(value, answers)}")
+        return "\n  ".join(lines)
+
+    if not args.resume:
+        print(f"before training: {evaluate()}", flush=True)
+    train(
+        model,
+        optimizers(model, "layer_", args.muon_rate, args.adam_rate),
+        batches=lambda rng: (
+            to(batch, args.device) for batch in batches(splits, processor, rng, utterances)
+        ),
+        loss_of=torch.compile(loss, dynamic=False) if args.compile else loss,
+        evaluate=evaluate,
+        plan=Plan(args.out, args.minutes, args.evaluate_minutes, args.resume, steps=args.steps),
+    )
+
+
+def prepare(
+    args: argparse.Namespace, splits: Sequence[corpora.Split]
+) -> tuple[Marian, sentencepiece.SentencePieceProcessor]:
+    """A new model and vocabulary, or those of `--init`, or those of `--out` when resuming."""
+    vocabulary = args.out / "marian.spm"
+    if args.resume:
+        processor = sentencepiece.SentencePieceProcessor(model_file=str(vocabulary))
+        weights = torch.load(args.out / "checkpoint.pt", weights_only=False)["model"]
+        return from_state(weights), processor
+    if not args.init:
+        texts = (text for split in splits for text in texts_of(split))
+        pieces.train_unigram(texts, args.vocabulary, vocabulary)
+        for split in splits[1:]:
+            pieces.add_language(vocabulary, split.target, (), 0)
+        processor = sentencepiece.SentencePieceProcessor(model_file=str(vocabulary))
+        return Marian(MarianShape(processor.vocab_size())), processor
+    model = from_ctranslate2(args.init)
+    processor, replaced = pieces.add_bytes(args.init / "source.spm", vocabulary)
+    with torch.no_grad():
+        table = model.embeddings.weight
+        table[replaced] = table.mean(0) + 0.02 * torch.randn(len(replaced), model.shape.width)
+    known = [processor.id_to_piece(index) for index in range(processor.vocab_size())]
+    for split in splits[1:]:
+        if not pieces.asked_for(processor, split.target):
+            pieces.add_language(vocabulary, split.target, texts_of(split, 1), args.pieces)
+    extended = sentencepiece.SentencePieceProcessor(model_file=str(vocabulary))
+    new = [extended.id_to_piece(index) for index in range(len(known), extended.vocab_size())]
+    if new:
+        rows = dict(zip(known, model.embeddings.weight.detach().numpy(), strict=True))
+        added, _ = pieces.carry_embeddings(new, processor, rows, np.random.default_rng(1))
+        weights = dict(model.state_dict())
+        weights["embeddings.weight"] = torch.cat(
+            [weights["embeddings.weight"], torch.from_numpy(added)]
+        )
+        model = from_state(weights, model.shape.heads)
+    return model, extended
+
+
+def texts_of(split: corpora.Split, side: int | None = None) -> Iterator[str]:
+    """Yield the texts of one pass, of both sides or of one."""
+    for pair in mixed_pass(split, random.Random(0)):
+        yield from pair if side is None else (pair[side],)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,268 @@
+"""The training loop that the translators share: its clock, rates, checkpoints, log and resume.
+
+The rate follows elapsed time, not steps, so that a training ends well whenever it must end: a
+short warm-up, then linear to nearly zero. Time spent before a resume counts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import random
+import signal
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from tqdm import tqdm
+
+from pipeline.core.errors import ModelError
+from training.data import corpora
+
+WARM_UP = 0.02
+LAST_RATE = 0.01
+LABEL_SMOOTHING = 0.1
+REPORT_S = 30.0
+SAVE_S = 180.0
+
+
+def parser(description: str, minutes: float) -> argparse.ArgumentParser:
+    """The options that both translators' trainers have."""
+    options = argparse.ArgumentParser(
+        description=description, formatter_class=argparse.RawTextHelpFormatter
+    )
+    corpora.add_options(options)
+    options.add_argument("--out", type=Path, required=True, help="checkpoints and vocabulary")
+    options.add_argument("--minutes", type=float, default=minutes, help="in all, resumes included")
+    options.add_argument("--steps", type=int, default=0, help="ends then, if before --minutes")
+    options.add_argument("--evaluate-minutes", type=float, default=10.0)
+    options.add_argument("--resume", action="store_true", help="go on from --out")
+    options.add_argument("--vocabulary", type=int, default=8000, help="pieces")
+    options.add_argument("--muon-rate", type=float, default=2e-3, help="peak, hidden matrices")
+    options.add_argument("--adam-rate", type=float, default=2e-3, help="peak, all else")
+    options.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
+    options.add_argument("--threads", type=int, default=1)
+    options.add_argument("--no-compile", dest="compile", action="store_false")
+    return options
+
+
+def optimizers(
+    model: nn.Module, layers: str, muon_rate: float, adam_rate: float
+) -> list[torch.optim.Optimizer]:
+    """Muon (Jordan et al., 2024, kellerjordan.github.io/posts/muon) for the matrices whose name
+    contains `layers`, AdamW for all else. Muon reaches a loss in fewer steps
+    than AdamW alone."""
+    named = list(model.named_parameters())
+    hidden = [p for name, p in named if p.ndim == 2 and layers in name]
+    rest = [p for name, p in named if p.ndim != 2 or layers not in name]
+    return [
+        torch.optim.Muon(hidden, lr=muon_rate, weight_decay=0.01, adjust_lr_fn="match_rms_adamw"),
+        torch.optim.AdamW(rest, lr=adam_rate, betas=(0.9, 0.98), weight_decay=0.0, fused=True),
+    ]
+
+
+def rate_at(progress: float) -> float:
+    """Share of the peak rate at a progress from 0 to 1: a short warm-up, then linear."""
+    if progress < WARM_UP:
+        return max(progress, 0.02 * WARM_UP) / WARM_UP
+    return max(LAST_RATE, (1.0 - progress) / (1.0 - WARM_UP))
+
+
+def cosine_at(progress: float) -> float:
+    """Share of the peak rate at a progress from 0 to 1: a short warm-up, then half a cosine."""
+    if progress < WARM_UP:
+        return max(progress, 0.02 * WARM_UP) / WARM_UP
+    falling = (progress - WARM_UP) / (1.0 - WARM_UP)
+    return max(LAST_RATE, 0.5 + 0.5 * math.cos(math.pi * min(1.0, falling)))
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How long to train (`minutes` of wall time, earlier runs counted), where, and from what.
+
+    Of several processes that train the same weights one `leads`: it alone saves, evaluates and
+    reports. The others begin at `elapsed_s`.
+    """
+
+    directory: Path
+    minutes: float
+    evaluate_minutes: float = 10.0
+    resume: bool = False
+    clip: float = 1.0
+    seed: int = 1
+    leads: bool = True
+    elapsed_s: float = 0.0
+    rates: Callable[[float], float] = rate_at
+    """Share of the peak rate at a progress from 0 to 1."""
+    steps: int = 0
+    """Ends after so many, earlier runs counted, if time is not over before; 0 is by time alone."""
+
+    def progress(self, elapsed_s: float, step: int) -> float:
+        """Return how much of the training is done, 0..1 and above."""
+        by_steps = step / self.steps if self.steps else 0.0
+        return max(by_steps, elapsed_s / (60 * self.minutes))
+
+
+def smoothed_loss(logits: Tensor, targets: Tensor, weights: Tensor) -> Tensor:
+    """Mean cross entropy of logits (count, vocabulary), targets smoothed by LABEL_SMOOTHING."""
+    logits = logits.float()
+    wanted = logits.gather(1, targets[:, None])[:, 0]
+    smooth = (1 - LABEL_SMOOTHING) * wanted + LABEL_SMOOTHING * logits.mean(-1)
+    return ((logits.logsumexp(-1) - smooth) * weights).sum() / weights.sum()
+
+
+def half_precision(device: str) -> torch.autocast:
+    """Compute in bfloat16 where the machine has instructions for it.
+
+    A CPU without them does it in software, several times slower than in float32.
+    """
+    return torch.autocast(device, torch.bfloat16, enabled=product_type(device) == torch.bfloat16)
+
+
+def product_type(device: str) -> torch.dtype:
+    """Return in which numbers this machine multiplies fastest, of those that training needs."""
+    able = torch.cpu.get_capabilities()
+    has_half = device != "cpu" or bool(able.get("avx512_bf16") or able.get("amx_bf16"))
+    return torch.bfloat16 if has_half else torch.float32
+
+
+def to(batch: Any, device: str) -> Any:
+    """A dataclass of tensors, and of such dataclasses, moved to a device."""
+    moved = {
+        name: value.to(device) if isinstance(value, Tensor) else to(value, device)
+        for name, value in vars(batch).items()
+    }
+    return type(batch)(**moved)
+
+
+def train(
+    model: nn.Module,
+    steppers: list[torch.optim.Optimizer],
+    *,
+    batches: Callable[[random.Random], Iterator[Any]],
+    loss_of: Callable[[Any], Tensor],
+    evaluate: Callable[[], str],
+    plan: Plan,
+) -> None:
+    """Train until the plan's time is over; SIGTERM saves and ends early, to be resumed.
+
+    `batches` yields batches without end; `loss_of` gives the mean loss of one; `evaluate` gives
+    a line for the log. Raises ModelError when the loss is no number any more or a checkpoint
+    cannot be written; the last good checkpoint stays."""
+    plan.directory.mkdir(parents=True, exist_ok=True)
+    checkpoint = plan.directory / "checkpoint.pt"
+    elapsed_s, step, average = plan.elapsed_s, 0, 0.0
+    groups = [group for stepper in steppers for group in stepper.param_groups]
+    rates = [group["lr"] for group in groups]
+    if plan.resume:
+        saved = torch.load(checkpoint, weights_only=False, map_location="cpu")
+        model.load_state_dict(saved["model"])
+        for stepper, state in zip(steppers, saved["optimizers"], strict=True):
+            stepper.load_state_dict(state)
+        elapsed_s, step, average = saved["elapsed_s"], saved["step"], saved["loss"]
+    # What was loaded has the rates of the earlier run; who resumes may have chosen others.
+    groups = [group for stepper in steppers for group in stepper.param_groups]
+
+    def save() -> None:
+        state = {"model": model.state_dict(), "optimizers": [s.state_dict() for s in steppers]}
+        _save(checkpoint, state | {"elapsed_s": elapsed_s, "step": step, "loss": average})
+
+    torch.manual_seed(plan.seed + step)
+    stop = _StopFlag()
+    log = _Log(plan, elapsed_s, step)
+    began = time.monotonic() - elapsed_s
+    saved_at = elapsed_s
+    for batch in batches(random.Random(plan.seed + step)):
+        progress = plan.progress(elapsed_s, step)
+        if progress >= 1.0 or stop:
+            break
+        for group, rate in zip(groups, rates, strict=True):
+            group["lr"] = rate * plan.rates(progress)
+        loss = loss_of(batch)
+        if not torch.isfinite(loss):
+            raise _diverged(step, checkpoint)
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), plan.clip)
+        for stepper in steppers:
+            stepper.step()
+            stepper.zero_grad(set_to_none=True)
+        step += 1
+        average += (loss.item() - average) * max(0.02, 1 / step)
+        elapsed_s = time.monotonic() - began
+        if not plan.leads:
+            continue
+        if elapsed_s - saved_at >= SAVE_S:
+            save()
+            saved_at = elapsed_s
+        log.tell(elapsed_s, step, average, evaluate)
+    if plan.leads:
+        save()
+        print(f"stopped at {elapsed_s / 60:.1f} min, step {step}: {evaluate()}", flush=True)
+
+
+class _Log:
+    """What is printed while a training runs."""
+
+    def __init__(self, plan: Plan, elapsed_s: float, step: int) -> None:
+        self._plan = plan
+        self._reported = self._evaluated = elapsed_s
+        self._step = step
+
+    def tell(self, elapsed_s: float, step: int, loss: float, evaluate: Callable[[], str]) -> None:
+        """Print pace and loss, or what `evaluate` says, when it is time for it."""
+        minutes = self._plan.minutes
+        if elapsed_s - self._reported >= REPORT_S:
+            pace = 60 * (step - self._step) / (elapsed_s - self._reported)
+            meter = tqdm.format_meter(
+                int(elapsed_s), int(60 * minutes), elapsed_s, ncols=60, ascii=True, unit="s"
+            )
+            rate = self._plan.rates(self._plan.progress(elapsed_s, step))
+            print(
+                meter, f"step {step} ({pace:.0f}/min) loss {loss:.3f} rate {rate:.2f}", flush=True
+            )
+            self._reported, self._step = elapsed_s, step
+        if elapsed_s - self._evaluated >= 60 * self._plan.evaluate_minutes:
+            print(f"evaluation at {elapsed_s / 60:.1f} min: {evaluate()}", flush=True)
+            self._evaluated = elapsed_s
+
+
+def _save(path: Path, state: dict[str, Any]) -> None:
+    fresh = path.with_suffix(".new")
+    try:
+        torch.save(state, fresh)
+    except (OSError, RuntimeError) as error:
+        fresh.unlink(missing_ok=True)
+        raise ModelError(
+            "checkpoint-unsaved",
+            f"{path} cannot be written: {error}.",
+            "Is the disk full? Make room and go on with --resume.",
+        ) from error
+    fresh.replace(path)  # a kill in the middle of saving must not cost the last good checkpoint
+
+
+def _diverged(step: int, checkpoint: Path) -> ModelError:
+    kept = f"{checkpoint} is from before." if checkpoint.exists() else "Nothing was saved yet."
+    return ModelError(
+        "training-diverged",
+        f"The loss of step {step} is no number. {kept}",
+        "Train with a lower rate; --resume goes on from the checkpoint.",
+    )
+
+
+class _StopFlag:
+    """True once SIGTERM or SIGINT has come."""
+
+    def __init__(self) -> None:
+        self._stop = False
+        for name in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(name, self._set)
+
+    def _set(self, *_: object) -> None:
+        self._stop = True
+
+    def __bool__(self) -> bool:
+        return self._stop
