@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-import jiwer
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 
 from pipeline.captions.subtitles import SIDES, Cue, Side
+from pipeline.evaluation import word_errors
 from pipeline.evaluation.reference import Sentence
 from pipeline.text.words import words
 
@@ -30,10 +30,10 @@ def word_error_rate(sentences: Sequence[Sentence], heard: Iterable[Cue]) -> floa
     """Return the WER of all captions as one text, 0..1 and above; None if nothing was said."""
     if not sentences:
         return None
-    spoken = " ".join(words(" ".join(sentence.source for sentence in sentences)))
-    recognized = " ".join(words(" ".join(cue.text for cue in heard)))
+    spoken = " ".join(sentence.source for sentence in sentences)
     # As one text: an error of segmentation is not one of recognition.
-    return round(float(jiwer.wer(spoken, recognized)), 4)
+    rate = word_errors.word_error_rate([(spoken, " ".join(cue.text for cue in heard))])
+    return None if rate is None else round(rate, 4)
 
 
 def chrf_and_bleu(

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import jiwer
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from rich.table import Table
 from rich.text import Text
 
 from pipeline.captions.subtitles import cues
 from pipeline.core.errors import SessionError
+from pipeline.evaluation.word_errors import partners, word_errors
 from pipeline.session.reader import read_journal
 from pipeline.text.words import words
 
@@ -79,9 +79,9 @@ def score_text(texts: Sequence[str], heard: str) -> VoicesScore:
     sentences = [sentence for text in texts for sentence in _sentences(text)]
     spoken = [word for sentence in sentences for word in sentence.words]
     recognized = list(_with_stops(heard))
-    aligned = jiwer.process_words(" ".join(spoken), " ".join(word for word, _ in recognized))
     # A word that was misheard still has its place, and its full stop counts.
-    partner = partners(aligned)
+    partner = partners(spoken, [word for word, _ in recognized])
+    errors, count = word_errors(" ".join(spoken), heard)
     lost, stops, start = [], 0, 0
     for sentence in sentences:
         places = range(start, start + len(sentence.words))
@@ -95,8 +95,8 @@ def score_text(texts: Sequence[str], heard: str) -> VoicesScore:
         last = partner.get(places.stop - 1)
         stops += sentence.has_stop and last is not None and recognized[last][1]
     return VoicesScore(
-        wer=round(float(aligned.wer), 4),
-        words=len(spoken),
+        wer=round(errors / count, 4),
+        words=count,
         sentences=sum(sentence.has_stop for sentence in sentences),
         stops=stops,
         lost=tuple(lost),
@@ -118,20 +118,6 @@ def voices_table(result: VoicesScore, models: Mapping[str, str]) -> Table:
     out.add_row("sentences with their full stop", f"{result.stops} of {result.sentences}")
     out.add_row("sentences lost", lost)
     return out
-
-
-def partners(aligned: jiwer.WordOutput, *, alike: bool = False) -> dict[int, int]:
-    """Return the place of each spoken word that has one among the recognized words.
-
-    With `alike` a word that was recognized as another one has none.
-    """
-    kinds = {"equal"} if alike else {"equal", "substitute"}
-    found: dict[int, int] = {}
-    for chunk in aligned.alignments[0]:
-        if chunk.type in kinds:
-            for step in range(chunk.ref_end_idx - chunk.ref_start_idx):
-                found[chunk.ref_start_idx + step] = chunk.hyp_start_idx + step
-    return found
 
 
 def _sentences(text: str) -> Iterator[_Sentence]:

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-import jiwer
 import orjson
 from pydantic import TypeAdapter
 
@@ -33,6 +32,7 @@ from pipeline.evaluation.paired_bootstrap import (
     compare_errors,
     judged_on,
 )
+from pipeline.evaluation.word_errors import word_errors
 from pipeline.learning.data.folder import DataFolder
 from pipeline.learning.data.terms import terms_in
 from pipeline.learning.manifest import sha256
@@ -41,7 +41,6 @@ from pipeline.models.registry import KEYS, Role
 from pipeline.models.resolve import resolve
 from pipeline.protocol.codec import parse_json
 from pipeline.session.reader import read_lines
-from pipeline.text.words import words
 
 COMPARISONS = "comparisons.jsonl"
 Advice: TypeAlias = Literal["deploy", "keep"]
@@ -171,7 +170,9 @@ def _measured_sound(
         chosen = [n for n, spoken in enumerate(sound) if spoken.set == name]
         # Taken from 100, so that more is better, as it is with translations.
         measures: dict[str, tuple[list[tuple[int, int]], ...]] = {
-            "100 - WER": tuple([_errors(sound[n].text, side[n]) for n in chosen] for side in heard)
+            "100 - WER": tuple(
+                [word_errors(sound[n].text, side[n]) for n in chosen] for side in heard
+            )
         }
         if with_terms := [n for n in chosen if sound[n].terms]:
             measures[TERMS] = tuple(
@@ -283,17 +284,6 @@ def _heard(engine: Recognizer, pcm: Any) -> str:
         return engine.recognize(pcm, final=True).text
     except EngineError:
         return ""
-
-
-def _errors(said: str, heard: str) -> tuple[int, int]:
-    """Return how many words are wrong, and how many were spoken."""
-    reference, told = " ".join(words(said)), " ".join(words(heard))
-    if not reference:
-        # Nothing was said: every word that was heard is one too many.
-        return len(told.split()), 0
-    aligned = jiwer.process_words(reference, told)
-    wrong = aligned.substitutions + aligned.deletions + aligned.insertions
-    return int(wrong), len(reference.split())
 
 
 def _missed(terms: Sequence[str], heard: str) -> tuple[int, int]:

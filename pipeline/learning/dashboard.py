@@ -11,10 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import jiwer
-
 from pipeline.core.errors import SessionError
 from pipeline.core.percentiles import spread
+from pipeline.evaluation.word_errors import word_error_rate
 from pipeline.learning.compare import ModelComparison, read_comparisons
 from pipeline.learning.cycle import read_focus
 from pipeline.learning.data.folder import DataFolder
@@ -24,7 +23,6 @@ from pipeline.review.rendering import render_page
 from pipeline.review.store import Reviewed, read_decisions
 from pipeline.review.svg import columns
 from pipeline.session.reader import Session
-from pipeline.text.words import words
 
 _BINS = 10
 
@@ -148,15 +146,14 @@ def _charts(services: Sequence[ServiceFigures]) -> list[tuple[str, str, object]]
 
 def _wer(session: Session, decided: Sequence[Reviewed]) -> float | None:
     """Return the WER of what was heard against what a reviewer left standing."""
-    said, heard = [], []
-    for each in decided:
-        record = session.by_id.get(each.id)
-        spoken = " ".join(words(each.source))
+    pairs = [
+        (each.source, record.text)
+        for each in decided
         # Of a rejected one nobody has said what was really spoken.
-        if record is not None and spoken and each.outcome in ("approved", "corrected"):
-            said.append(spoken)
-            heard.append(" ".join(words(record.text)))
-    return round(float(jiwer.wer(said, heard)), 4) if said else None
+        if each.outcome in ("approved", "corrected") and (record := session.by_id.get(each.id))
+    ]
+    rate = word_error_rate((said, heard) for said, heard in pairs if said.strip())
+    return None if rate is None else round(rate, 4)
 
 
 def _in_force(history: Sequence[Deployment]) -> list[Deployment]:

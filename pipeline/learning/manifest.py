@@ -1,4 +1,7 @@
-"""A manifest beside what a step made: its inputs with hashes, settings, versions and figures."""
+"""A manifest beside what a step made: its inputs with hashes, settings, versions and figures.
+
+The steps of `learn` and the scripts in `training` write the same.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,10 @@ from pipeline.core.files import write_whole
 from pipeline.core.timestamps import utc_now
 from pipeline.models.store import digest, nobody
 
-_LIBRARIES = ("ctranslate2", "faster-whisper", "llama-cpp-python", "sacrebleu", "torch")
+_LIBRARIES = (
+    *("ctranslate2", "faster-whisper", "gguf", "llama-cpp-python", "numpy", "peft", "sacrebleu"),
+    *("sentencepiece", "torch", "transformers"),
+)
 
 
 def write_manifest(
@@ -25,13 +31,16 @@ def write_manifest(
     settings: Mapping[str, Any],
     figures: Mapping[str, Any],
 ) -> None:
-    """Write a step's manifest as JSON. Raises OSError."""
+    """Write a step's manifest as JSON. Raises OSError.
+
+    Of a path among the settings only its name is written, as with the inputs.
+    """
     content = {
         "step": step,
         "made": utc_now(),
         "program": __version__,
         "inputs": [describe(file) for file in inputs],
-        "settings": dict(settings),
+        "settings": {name: _plain(value) for name, value in settings.items()},
         "versions": versions(),
         "figures": dict(figures),
     }
@@ -62,3 +71,9 @@ def versions() -> dict[str, str]:
         except PackageNotFoundError:
             continue
     return found
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_plain(each) for each in value]
+    return value.name if isinstance(value, Path) else value

@@ -17,7 +17,7 @@ from pipeline.engines.process.sharing import is_there
 from pipeline.engines.protocols import Translator
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.text.language_check import gibberish
-from pipeline.workers.backoff import Backoff
+from pipeline.core.backoff import Backoff
 from pipeline.workers.base import FAULTS_IN_A_ROW, Worker, is_unusable
 from pipeline.workers.commits import Commitments
 from pipeline.workers.degradation import Degradation, Rung

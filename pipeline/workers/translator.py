@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from pipeline.config.schema import Settings
+from pipeline.core.backoff import Backoff
 from pipeline.core.errors import EngineCancelledError, EngineError, EngineGoneError, ModelError
 from pipeline.core.languages import language
 from pipeline.core.reports import Emit, Fault, Retranslated
@@ -20,7 +21,7 @@ from pipeline.records.quality import agreement
 from pipeline.text.language_check import gibberish
 from pipeline.text.local_agreement import revised_words
 from pipeline.text.output_language import OutputLanguage
-from pipeline.workers.backoff import Backoff
+from pipeline.core.backoff import Backoff
 from pipeline.workers.base import FAULTS_IN_A_ROW, Worker, is_unusable
 from pipeline.workers.degradation import Degradation
 from pipeline.workers.queues import Draft, DraftQueue, Retranslation

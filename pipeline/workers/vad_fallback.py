@@ -10,10 +10,10 @@ import time
 
 from pipeline.audio.level import level_dbfs
 from pipeline.audio.protocols import SpeechDetector
+from pipeline.core.backoff import Backoff
 from pipeline.core.errors import EngineError
 from pipeline.core.reports import Emit, Fault
 from pipeline.core.types import Pcm
-from pipeline.workers.backoff import Backoff
 
 LOUD_DBFS = -45.0
 """A block that is louder may be speech, which is 15 dB above that or more."""

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import jiwer
-
-from pipeline.evaluation.voices import partners
+from pipeline.evaluation.word_errors import partners
 from pipeline.text.words import words
 from scripts.bench.recordings import SpokenWord
 from scripts.bench.sightings import History, StandingWord, recognized, standing
@@ -29,10 +27,8 @@ def word_lags_s(shown: Sequence[StandingWord], spoken: Sequence[SpokenWord]) -> 
     read = [(part, place) for place, word in enumerate(shown) for part in words(word.text)]
     if not told or not read:
         return []
-    aligned = jiwer.process_words(
-        " ".join(part for part, _ in told), " ".join(part for part, _ in read)
-    )
-    found = {told[a][1]: read[b][1] for a, b in partners(aligned, alike=True).items()}
+    places = partners([part for part, _ in told], [part for part, _ in read], alike=True)
+    found = {told[a][1]: read[b][1] for a, b in places.items()}
     return [shown[at].at_s - spoken[place].end_s for place, at in found.items()]
 
 

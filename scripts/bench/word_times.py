@@ -18,7 +18,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import jiwer
 from rich.console import Console
 from rich.progress import track
 
@@ -31,7 +30,8 @@ from pipeline.dictionary.store import Dictionary
 from pipeline.engines.process import factory
 from pipeline.engines.protocols import Recognizer
 from pipeline.evaluation.reference import read_recording
-from pipeline.evaluation.voices import partners, read_voices
+from pipeline.evaluation.voices import read_voices
+from pipeline.evaluation.word_errors import partners
 from pipeline.models.resolve import resolve
 from pipeline.text.words import words
 from scripts.bench.recordings import (
@@ -129,10 +129,10 @@ def shared_out(text: str, heard: Sequence[str]) -> list[str]:
     keys = [(key, at) for at, each in enumerate(heard) for key in words(each)]
     if not keys:
         return [text, *[""] * (len(heard) - 1)] if heard else []
-    aligned = jiwer.process_words(" ".join(k for k, _ in places), " ".join(k for k, _ in keys))
+    paired = partners([key for key, _ in places], [key for key, _ in keys])
     at = 0
     homes = [0] * len(told)
-    known = {places[said][1]: keys[got][1] for said, got in partners(aligned).items()}
+    known = {places[said][1]: keys[got][1] for said, got in paired.items()}
     for place in range(len(told)):
         at = max(at, known.get(place, at))
         homes[place] = at

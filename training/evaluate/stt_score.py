@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from pipeline.evaluation import word_errors as counted
 from training.data.corpora import words
 from training.data.spoken import spoken
 
@@ -15,19 +16,10 @@ def comparable(text: str) -> tuple[str, ...]:
 
 def word_errors(reference: str, heard: str) -> tuple[int, int]:
     """(insertions + deletions + substitutions, words of the reference) by least edit distance."""
-    expected, found = comparable(reference), comparable(heard)
-    row = list(range(len(found) + 1))
-    for i, word in enumerate(expected, 1):
-        above_left, row[0] = row[0], i
-        for j, other in enumerate(found, 1):
-            above_left, row[j] = (
-                row[j],
-                min(row[j] + 1, row[j - 1] + 1, above_left + (word != other)),
-            )
-    return row[-1], len(expected)
+    return counted.word_errors(" ".join(comparable(reference)), " ".join(comparable(heard)))
 
 
 def word_error_rate(pairs: Iterable[tuple[str, str]]) -> float:
     """Errors per reference word over all (reference, heard) pairs."""
-    counted = [word_errors(reference, heard) for reference, heard in pairs]
-    return sum(errors for errors, _ in counted) / max(1, sum(count for _, count in counted))
+    plain = ((" ".join(comparable(said)), " ".join(comparable(heard))) for said, heard in pairs)
+    return counted.word_error_rate(plain) or 0.0

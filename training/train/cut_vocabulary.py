@@ -20,7 +20,7 @@ from pathlib import Path
 import torch
 
 from pipeline.engines.prompts import starter_text
-from training import manifest
+from pipeline.learning.manifest import write_manifest
 from training.data import corpora, mixture, subwords
 from training.gguf_export.progress import bar, exit_code_of
 from training.models import gemma_gguf
@@ -93,7 +93,13 @@ def run(options: argparse.Namespace) -> None:
     weights = sum(tensor.numel() for tensor in smaller.weights.values())
     figures = {"tokens": [len(whole.tokens), len(smaller.tokens)], "weights": weights}
     inputs = [options.gguf, *corpora.inputs_of(options), *options.words]
-    manifest.write(options.out / "manifest.json", inputs, options, figures)
+    write_manifest(
+        options.out / "manifest.json",
+        step="cut-vocabulary",
+        inputs=inputs,
+        settings=vars(options),
+        figures=figures,
+    )
     print(
         f"{options.out}: {len(smaller.tokens):,} of {len(whole.tokens):,} tokens, "
         f"{weights / 1e6:.1f} M weights"

@@ -28,7 +28,7 @@ import torch.multiprocessing as processes
 from torch import Tensor, nn
 
 from pipeline.core.errors import ModelError
-from training import manifest
+from pipeline.learning.manifest import write_manifest
 from training.data import corpora
 from training.data.mixture import Utterances, mixed_pass
 from training.data.packing import pack
@@ -325,7 +325,13 @@ def merge(options: argparse.Namespace) -> None:
     inputs = [options.base] if options.base.is_file() else base_files
     inputs += corpora.inputs_of(options)
     figures |= {f"loss {name}": value for name, value in after.items()}
-    manifest.write(folder / "manifest.json", inputs, options, figures)
+    write_manifest(
+        folder / "manifest.json",
+        step="fine-tune-gemma",
+        inputs=inputs,
+        settings=vars(options),
+        figures=figures,
+    )
     print(f"{folder}: held-out loss {json.dumps(after)}")
 
 

@@ -30,7 +30,7 @@ from torch import Tensor, nn
 
 from pipeline.core.errors import LearningError, ModelError
 from pipeline.engines import prompts
-from training import manifest
+from pipeline.learning.manifest import write_manifest
 from training.gguf_export import merging
 from training.gguf_export.chat_template import check_template, encode_prompt
 from training.gguf_export.progress import exit_code_of, only_warnings
@@ -284,7 +284,13 @@ def run(options: argparse.Namespace) -> None:
     model.save_pretrained(options.out / "adapter")
     inputs = [options.base / "config.json", options.mix / "train.jsonl"]
     figures = {"pairs": len(learnt), "rung": stepper.rung, "evaluation": evaluate()}
-    manifest.write(options.out / "manifest.json", inputs, options, figures)
+    write_manifest(
+        options.out / "manifest.json",
+        step="fine-tune-translategemma",
+        inputs=inputs,
+        settings=vars(options),
+        figures=figures,
+    )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -29,7 +29,7 @@ from torch import Tensor, nn
 from pipeline.core.errors import LearningError, ModelError
 from pipeline.core.types import Pcm
 from pipeline.learning.data.audio_folder import METADATA
-from training import manifest
+from pipeline.learning.manifest import write_manifest
 from training.data import sound
 from training.evaluate.stt_score import word_error_rate
 from training.gguf_export.progress import exit_code_of, only_warnings
@@ -319,7 +319,13 @@ def run(options: argparse.Namespace) -> None:
         )
     figures = {"before": vars(before), "best": vars(keeper.best)}
     inputs = [options.base / "model.bin", options.sound / METADATA]
-    manifest.write(options.out / "manifest.json", inputs, options, figures)
+    write_manifest(
+        options.out / "manifest.json",
+        step="fine-tune-whisper",
+        inputs=inputs,
+        settings=vars(options),
+        figures=figures,
+    )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from pipeline.core.backoff import Backoff
 from pipeline.core.errors import EngineCancelledError, EngineError
 from pipeline.core.standing import Standing
 from pipeline.core.terms import WantedTerm
@@ -19,29 +20,6 @@ _FIRST_S, _MOST_S = 5.0, 60.0
 """How long a server that failed is left alone: at first, and at most; doubled in between."""
 _SHARE = 0.6
 """Of the time that a translation may take, what the server gets: the local one needs the rest."""
-
-
-class _Rest:
-    """How long a server that failed is left alone."""
-
-    def __init__(self) -> None:
-        self._rest_s = 0.0
-        self._until_s = 0.0
-
-    @property
-    def is_over(self) -> bool:
-        """Whether the server may be asked."""
-        return time.monotonic() >= self._until_s
-
-    def begin(self) -> None:
-        """Note a failure."""
-        # Twice 0 is 0: then it is the first wait.
-        self._rest_s = min(_MOST_S, 2 * self._rest_s or _FIRST_S)
-        self._until_s = time.monotonic() + self._rest_s
-
-    def end(self) -> None:
-        """Note that the server has answered."""
-        self._rest_s = 0.0
 
 
 def _reason(server: OpenAi | OpenAiSpeech, local: Translator | Recognizer) -> str:
@@ -66,7 +44,7 @@ class StandIn:
         self.deadline_s = server.deadline_s
         self.is_cancelled = never
         self.target = server.target  # may change between calls; the local one knows a single one
-        self._rest = _Rest()
+        self._rest = Backoff(after=1, first_s=_FIRST_S, most_s=_MOST_S)
 
     @property
     def degraded_reason(self) -> str:
@@ -89,7 +67,7 @@ class StandIn:
     ) -> Translation:
         """Translate `text`. Raises EngineError where the local translator fails too."""
         request = (text, on_text, draft, standing, wanted)
-        if not self._rest.is_over:
+        if self._rest.is_active(time.monotonic()):
             return self._local.translate(*request)
         self._server.deadline_s = _SHARE * self.deadline_s
         self._server.is_cancelled = self.is_cancelled
@@ -100,9 +78,9 @@ class StandIn:
         except EngineCancelledError:
             raise
         except EngineError:
-            self._rest.begin()
+            self._rest.failed(time.monotonic())
             return self._local.translate(*request)
-        self._rest.end()
+        self._rest.succeeded()
         return made
 
     def score(self, text: str, target: str) -> tuple[float, float]:
@@ -130,7 +108,7 @@ class RecognizerStandIn:
         self.name = server.name
         self.hotwords = ""
         self.is_cancelled: Callable[[], bool] = never
-        self._rest = _Rest()
+        self._rest = Backoff(after=1, first_s=_FIRST_S, most_s=_MOST_S)
         self._told: tuple[Piece, ...] = ()
         self._is_told_by_local = False
 
@@ -183,7 +161,7 @@ class RecognizerStandIn:
 
     def _from_server(self, pcm: Pcm, *, final: bool) -> Recognition | None:
         """Return what the server hears; None where it fails, or is left alone."""
-        if not self._rest.is_over:
+        if self._rest.is_active(time.monotonic()):
             return None
         self._server.hotwords, self._server.is_cancelled = self.hotwords, self.is_cancelled
         try:
@@ -191,9 +169,9 @@ class RecognizerStandIn:
         except EngineCancelledError:
             raise
         except EngineError:
-            self._rest.begin()
+            self._rest.failed(time.monotonic())
             return None
-        self._rest.end()
+        self._rest.succeeded()
         return made
 
     def _joined(self, made: Recognition, prefix: Sequence[int]) -> Recognition:

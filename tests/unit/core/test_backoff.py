@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.workers.backoff import Backoff
+from pipeline.core.backoff import Backoff
 
 
 def test_it_rests_after_some_errors_and_then_longer_and_longer() -> None:
