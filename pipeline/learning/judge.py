@@ -6,22 +6,18 @@ the decisions is held out: the new judge is used only if it does better there th
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pipeline.church.fidelity.doubt import DoubtModel, Evidence, auc, dumped, fit, of_texts
+from pipeline.church.fidelity.doubt import DoubtModel, Evidence, dumped, gathered, of_texts
 from pipeline.core.errors import LearningError
 from pipeline.core.files import WholeFile
+from pipeline.learning.fitting import ENOUGH, FEWEST, auc, fit, is_enough, parted
 from pipeline.records.utterance import UtteranceRecord
 from pipeline.review.store import read_decisions
 from pipeline.session.reader import Session
 
-ENOUGH = 100
-"""Reviewed finals from which on a judge can be fitted."""
-_FEWEST = 20
-"""Of each kind: right and wrong."""
 _CALM = 0.1
 """Share of the right ones that the threshold lets be marked."""
 
@@ -59,32 +55,26 @@ def reviewed(folders: Iterable[Path]) -> list[tuple[Evidence, bool]]:
 
 def evidence_of_record(record: UtteranceRecord) -> Evidence:
     """Return what a session's record knows of a final."""
-    opinion, final = record.opinion, record.final
-    least = min((word.probability for word in record.words), default=None)
-    return Evidence(
-        quick_mean=opinion.mean if opinion else None,
-        quick_least=opinion.least if opinion else None,
-        final_mean=final.avg_logprob if final else None,
-        agreement=opinion.agreement if opinion else None,
-        # A probability of 0 has no logarithm (as in `church.doubt`).
-        heard=None if least is None else math.log(max(1e-4, least)),
-        **of_texts(record.text, final.text if final else "", record.checks),
+    final = record.final
+    return gathered(
+        record.opinion,
+        final.avg_logprob if final else None,
+        record.words,
+        of_texts(record.text, final.text if final else "", record.checks),
     )
 
 
 def fit_judge(decided: Sequence[tuple[Evidence, bool]], in_use: DoubtModel) -> FittedJudge:
     """Fit a judge to decisions. Raises LearningError where there are too few of a kind."""
     wrong = sum(is_wrong for _, is_wrong in decided)
-    if len(decided) < ENOUGH or min(wrong, len(decided) - wrong) < _FEWEST:
+    if not is_enough(decided):
         raise LearningError(
             "judge-too-few",
             f"{len(decided)} finals with the quick translator's opinion are reviewed, {wrong} of "
-            f"them wrong; {ENOUGH} are needed, {_FEWEST} right and {_FEWEST} wrong.",
+            f"them wrong; {ENOUGH} are needed, {FEWEST} right and {FEWEST} wrong.",
             "Review more captions: `stark-translate review last`.",
         )
-    # Every third of each kind, so that both are in both parts.
-    ordered = sorted(decided, key=lambda each: each[1])
-    held_out, learnt = ordered[::3], [each for n, each in enumerate(ordered) if n % 3]
+    learnt, held_out = parted(decided)
     model = fit([each for each, _ in learnt], [is_wrong for _, is_wrong in learnt])
     right = sorted(model.probability(each) for each, is_wrong in learnt if not is_wrong)
     model = replace(model, threshold=right[int(len(right) * (1 - _CALM))])

@@ -20,6 +20,7 @@ from pydantic import TypeAdapter
 from pipeline.core.errors import LearningError, ProtocolError
 from pipeline.core.files import write_whole
 from pipeline.learning.data.harvest import scored
+from pipeline.learning.fitting import ENOUGH, FEWEST, is_enough, parted
 from pipeline.protocol.codec import parse_json
 from pipeline.records.quality import LIVE, AgreementBy, Limit, Measuring
 from pipeline.review.store import read_decisions
@@ -27,10 +28,6 @@ from pipeline.session.reader import Session
 
 OWN = "limits.json"
 """Beside the sessions: a church's own limits, by the measure's name."""
-ENOUGH = 100
-"""Reviewed translations with a measure from which on its limits can be fitted."""
-_FEWEST = 20
-"""Of each kind: right and wrong."""
 _FLAGGED, _REJECTED = 0.10, 0.02
 """Shares of the right ones."""
 _AGREEMENTS = get_args(AgreementBy)
@@ -100,14 +97,14 @@ def fit_limits(
     fitted = [
         _fit(name, decided, _limit(name, in_use))
         for name, decided in sorted(measures.items())
-        if _is_enough(decided)
+        if is_enough(decided)
     ]
     if not fitted:
         counts = ", ".join(f"{len(each)} of {name}" for name, each in sorted(measures.items()))
         raise LearningError(
             "limits-too-few",
             f"Too few translations are reviewed: {counts or 'none'}; {ENOUGH} are needed, "
-            f"{_FEWEST} right and {_FEWEST} wrong.",
+            f"{FEWEST} right and {FEWEST} wrong.",
             "Review more captions: `stark-translate review last`.",
         )
     return fitted
@@ -123,16 +120,9 @@ def write_limits(fitted: Iterable[FittedLimit], directory: Path) -> None:
         raise LearningError("limits-unwritable", message) from None
 
 
-def _is_enough(decided: Sequence[Decided]) -> bool:
-    wrong = sum(is_wrong for _, is_wrong in decided)
-    return len(decided) >= ENOUGH and min(wrong, len(decided) - wrong) >= _FEWEST
-
-
 def _fit(name: str, decided: Sequence[Decided], in_use: Limit) -> FittedLimit:
-    # Every third of each kind, so that both are in both parts.
-    ordered = sorted(decided, key=lambda each: each[1])
-    held_out = ordered[::3]
-    right = sorted(value for n, (value, is_wrong) in enumerate(ordered) if n % 3 and not is_wrong)
+    learnt, held_out = parted(decided)
+    right = sorted(value for value, is_wrong in learnt if not is_wrong)
     # In all of these measures low is bad: the limits lie at the low end of the right ones.
     limit = Limit(*(round(right[int(len(right) * share)], 4) for share in (_FLAGGED, _REJECTED)))
     return FittedLimit(

@@ -25,13 +25,14 @@ from pathlib import Path
 
 from rich.progress import track
 
-from pipeline.church.fidelity.doubt import DoubtModel, Evidence, auc, dumped, fit, of_texts, shipped
+from pipeline.church.fidelity.doubt import DoubtModel, Evidence, dumped, of_texts, shipped
 from pipeline.church.fidelity.finals import checked
 from pipeline.church.scripture import editions
 from pipeline.config.schema import Church
 from pipeline.core.resources import bundled
 from pipeline.dictionary.glossary import Glossary, compile_glossary, parse_terms
 from pipeline.engines.ctranslate2.marian import Marian
+from pipeline.learning.fitting import auc, fit
 from pipeline.records.quality import agreement
 from scripts.support.captions import caption
 

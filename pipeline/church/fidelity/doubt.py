@@ -19,7 +19,7 @@ import structlog
 from numpy.typing import NDArray
 
 from pipeline.core.resources import bundled
-from pipeline.core.types import Caption, Check
+from pipeline.core.types import Caption, Check, Opinion, Word
 
 OWN = "doubt.json"
 """In session.directory: the judge that `learn judge` has fitted."""
@@ -71,7 +71,7 @@ class DoubtModel:
 
     def probability(self, evidence: Evidence) -> float:
         """Return how likely a final with this evidence is wrong, 0..1."""
-        z = (_row(evidence) - np.array(self.mean)) / np.array(self.scale)
+        z = (row_of(evidence) - np.array(self.mean)) / np.array(self.scale)
         # What is not known counts as the mean of the fitted captions: 0 after scaling.
         logit = self.bias + float(np.nan_to_num(z, nan=0.0) @ np.array(self.weights))
         # The logistic function as a tanh, which does not overflow however sure it is.
@@ -80,21 +80,34 @@ class DoubtModel:
 
 def evidence_of(caption: Caption) -> Evidence:
     """Return what is known of a final caption."""
-    opinion, made = caption.opinion, caption.translation
-    words = caption.transcript.recognition.words
-    evidence = Evidence(
-        quick_mean=opinion.mean if opinion else None,
-        quick_least=opinion.least if opinion else None,
-        final_mean=made.avg_logprob if made else None,
-        agreement=opinion.agreement if opinion else None,
-        heard=math.log(max(_LOWEST, min(w.probability for w in words))) if words else None,
-        **of_texts(caption.transcript.text, caption.text, caption.checks),
+    evidence = gathered(
+        caption.opinion,
+        caption.translation.avg_logprob if caption.translation else None,
+        caption.transcript.recognition.words,
+        of_texts(caption.transcript.text, caption.text, caption.checks),
     )
     if not _is_alone(caption):
         return evidence
     # Its own log-probability is no second opinion, and of a few words the length tells nothing.
     is_short = len(caption.transcript.text.split()) < _FEWEST_WORDS
     return replace(evidence, final_mean=None, length=None if is_short else evidence.length)
+
+
+def gathered(
+    opinion: Opinion | None,
+    final_mean: float | None,
+    words: Sequence[Word],
+    texts: Mapping[str, float],
+) -> Evidence:
+    """Return the evidence from a second opinion, log-probabilities, words and `of_texts`."""
+    return Evidence(
+        quick_mean=opinion.mean if opinion else None,
+        quick_least=opinion.least if opinion else None,
+        final_mean=final_mean,
+        agreement=opinion.agreement if opinion else None,
+        heard=math.log(max(_LOWEST, min(w.probability for w in words))) if words else None,
+        **texts,
+    )
 
 
 def judged(final: Caption, judge: DoubtModel) -> Caption:
@@ -125,61 +138,6 @@ def of_texts(source: str, target: str, checks: Sequence[Check]) -> dict[str, flo
         "rules": float(min(3, sum(kind in _EXACT for kind in doubtful))),
         "terms": float(min(3, doubtful.count("term"))),
     }
-
-
-def fit(evidence: Sequence[Evidence], wrong: Sequence[bool], ridge: float = 1.0) -> DoubtModel:
-    """Fit a judge by Newton's method; `ridge` keeps weights small. Both outcomes must occur.
-
-    What is never known gets no weight.
-    """
-    rows = np.stack([_row(each) for each in evidence])
-    known = ~np.isnan(rows)
-    counts = known.sum(axis=0)
-    mean = np.where(known, rows, 0.0).sum(axis=0) / np.maximum(counts, 1)
-    centred = np.where(known, rows - mean, 0.0)
-    scale = np.sqrt((centred**2).sum(axis=0) / np.maximum(counts, 1))
-    # A feature that never varies would be divided by 0.
-    scale = np.where(scale > 0, scale, 1.0)
-    x = np.hstack([centred / scale, np.ones((len(rows), 1))])
-    y = np.array(wrong, float)
-    weights = np.zeros(x.shape[1])
-    # The bias is not kept small: it says how common mistakes are, which may be very little.
-    penalty = np.diag([ridge] * (x.shape[1] - 1) + [1e-9])
-    for _ in range(30):
-        # Clipped: with classes that a line parts, weights grow until exp overflows.
-        p = 1 / (1 + np.exp(-np.clip(x @ weights, -30, 30)))
-        gradient = x.T @ (p - y) + penalty @ weights
-        hessian = (x * (p * (1 - p))[:, None]).T @ x + penalty
-        step = np.linalg.solve(hessian, gradient)
-        weights -= step
-        if float(np.abs(step).max()) < 1e-6:
-            break
-    return DoubtModel(
-        mean=_rounded(mean),
-        scale=_rounded(scale),
-        weights=_rounded(weights[:-1]),
-        bias=round(float(weights[-1]), 4),
-        threshold=0.5,
-    )
-
-
-def auc(scores: Sequence[float], wrong: Sequence[bool]) -> float:
-    """Return how often a wrong one of a pair has the higher score; ties count half. 0..1."""
-    order = np.argsort(np.array(scores), kind="stable")
-    values = np.array(scores)[order]
-    ranks = np.empty(len(values))
-    start = 0
-    for end in range(1, len(values) + 1):
-        if end == len(values) or values[end] != values[start]:
-            # Equal values share the mean of their ranks, which counts a tie as half.
-            ranks[start:end] = (start + 1 + end) / 2
-            start = end
-    is_wrong = np.array(wrong)[order]
-    positive, negative = int(is_wrong.sum()), int((~is_wrong).sum())
-    if not (positive and negative):
-        return 0.5
-    total = float(ranks[is_wrong].sum())
-    return (total - positive * (positive + 1) / 2) / (positive * negative)
 
 
 def dumped(model: DoubtModel) -> str:
@@ -217,10 +175,7 @@ def in_use(directory: Path) -> DoubtModel:
         return shipped()
 
 
-def _row(evidence: Evidence) -> NDArray[np.float64]:
+def row_of(evidence: Evidence) -> NDArray[np.float64]:
+    """Return the features in their order, shape (len(FEATURES),); NaN where one is not known."""
     values = (getattr(evidence, name) for name in FEATURES)
     return np.array([math.nan if value is None else value for value in values], float)
-
-
-def _rounded(values: NDArray[np.float64]) -> tuple[float, ...]:
-    return tuple(round(float(value), 5) for value in values)

@@ -1,0 +1,94 @@
+"""Fit what tells wrong captions from right ones to the decisions of people.
+
+A third of the decisions is held out: what is fitted is used only if it does better there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pipeline.church.fidelity.doubt import DoubtModel, Evidence, row_of
+
+T = TypeVar("T")
+
+ENOUGH = 100
+"""Decisions from which on something can be fitted to them."""
+FEWEST = 20
+"""Of each kind: right and wrong."""
+
+
+def is_enough(decided: Sequence[tuple[T, bool]]) -> bool:
+    """Whether there are enough decisions (value, is wrong), and of both kinds."""
+    wrong = sum(is_wrong for _, is_wrong in decided)
+    return len(decided) >= ENOUGH and min(wrong, len(decided) - wrong) >= FEWEST
+
+
+def parted(
+    decided: Sequence[tuple[T, bool]],
+) -> tuple[list[tuple[T, bool]], list[tuple[T, bool]]]:
+    """Return the decisions to fit to, and the third of each kind that is held out."""
+    ordered = sorted(decided, key=lambda each: each[1])
+    return [each for n, each in enumerate(ordered) if n % 3], ordered[::3]
+
+
+def fit(evidence: Sequence[Evidence], wrong: Sequence[bool], ridge: float = 1.0) -> DoubtModel:
+    """Fit a judge by Newton's method; `ridge` keeps weights small. Both outcomes must occur.
+
+    What is never known gets no weight.
+    """
+    rows = np.stack([row_of(each) for each in evidence])
+    known = ~np.isnan(rows)
+    counts = known.sum(axis=0)
+    mean = np.where(known, rows, 0.0).sum(axis=0) / np.maximum(counts, 1)
+    centred = np.where(known, rows - mean, 0.0)
+    scale = np.sqrt((centred**2).sum(axis=0) / np.maximum(counts, 1))
+    # A feature that never varies would be divided by 0.
+    scale = np.where(scale > 0, scale, 1.0)
+    x = np.hstack([centred / scale, np.ones((len(rows), 1))])
+    y = np.array(wrong, float)
+    weights = np.zeros(x.shape[1])
+    # The bias is not kept small: it says how common mistakes are, which may be very little.
+    penalty = np.diag([ridge] * (x.shape[1] - 1) + [1e-9])
+    for _ in range(30):
+        # Clipped: with classes that a line parts, weights grow until exp overflows.
+        p = 1 / (1 + np.exp(-np.clip(x @ weights, -30, 30)))
+        gradient = x.T @ (p - y) + penalty @ weights
+        hessian = (x * (p * (1 - p))[:, None]).T @ x + penalty
+        step = np.linalg.solve(hessian, gradient)
+        weights -= step
+        if float(np.abs(step).max()) < 1e-6:
+            break
+    return DoubtModel(
+        mean=_rounded(mean),
+        scale=_rounded(scale),
+        weights=_rounded(weights[:-1]),
+        bias=round(float(weights[-1]), 4),
+        threshold=0.5,
+    )
+
+
+def auc(scores: Sequence[float], wrong: Sequence[bool]) -> float:
+    """Return how often a wrong one of a pair has the higher score; ties count half. 0..1."""
+    order = np.argsort(np.array(scores), kind="stable")
+    values = np.array(scores)[order]
+    ranks = np.empty(len(values))
+    start = 0
+    for end in range(1, len(values) + 1):
+        if end == len(values) or values[end] != values[start]:
+            # Equal values share the mean of their ranks, which counts a tie as half.
+            ranks[start:end] = (start + 1 + end) / 2
+            start = end
+    is_wrong = np.array(wrong)[order]
+    positive, negative = int(is_wrong.sum()), int((~is_wrong).sum())
+    if not (positive and negative):
+        return 0.5
+    total = float(ranks[is_wrong].sum())
+    return (total - positive * (positive + 1) / 2) / (positive * negative)
+
+
+def _rounded(values: NDArray[np.float64]) -> tuple[float, ...]:
+    return tuple(round(float(value), 5) for value in values)
