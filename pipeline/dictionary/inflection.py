@@ -7,41 +7,25 @@ without an s.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
+from pipeline.core.language_words import WORDS, InflectionWords
 from pipeline.text.words import elided, is_unspaced, plain, words
 
 _SHORT = 4
 """Words of so many letters keep their vowel: what is left would be in too many other words."""
 
-_DETERMINERS = {
-    "es": (
-        *(("el", "la"), ("los", "las"), ("un", "una"), ("unos", "unas"), ("del", "de la")),
-        *(("al", "a la"), ("este", "esta"), ("estos", "estas"), ("ese", "esa"), ("esos", "esas")),
-        *(("aquel", "aquella"), ("nuestro", "nuestra"), ("nuestros", "nuestras")),
-        *(("todo el", "toda la"), ("todos los", "todas las"), ("otro", "otra")),
-    ),
-}
-_FRENCH = (
-    *(("tout le", "toute la", "tout l'", "toute l'"), ("tous les", "toutes les")),
-    *(("du", "de la", "de l'"), ("au", "à la", "à l'"), ("le", "la", "l'"), ("un", "une")),
-    *(("ce", "cette", "cet", "cette"), ("mon", "ma", "mon"), ("ton", "ta", "ton")),
-    *(("son", "sa", "son"), ("quel", "quelle"), ("quels", "quelles"), ("aucun", "aucune")),
-    *(("certains", "certaines"), ("de", "de", "d'"), ("que", "que", "qu'")),
-)
-"""Determiners in French: masculine, feminine, then those before a vowel where they differ."""
-_FRENCH_KINDS = {word: kind for kind in reversed(_FRENCH) for word in kind}
-# The longest first: "de la" and not "la".
-_FRENCH_DETERMINERS = sorted(_FRENCH_KINDS, key=len, reverse=True)
-# "hors", "honte" and the like keep their article: "la honte", not "l'honte".
-_KEPT_H = re.compile(r"h(?:a(?:ch|in|rp|ut)|ont|ors|uit|eros?\b)")
-_NO_PLURAL = {"foi"}
-"""French words whose plural would be another word: "fois" is "times"."""
+_WORDS = {lang: words.inflection for lang, words in WORDS.items() if words.inflection}
 
 
 def plural(noun: str, lang: str) -> str:
     """Return the plural of a single word, "" where no rule is known."""
-    rule = {"es": _spanish_plural, "fr": _french_plural}.get(lang)
-    return rule(noun) if rule and noun and " " not in noun else ""
+    rules = _WORDS.get(lang)
+    if rules is None or not noun or " " in noun:
+        return ""
+    if rules.rules == "spanish":
+        return _spanish_plural(noun)
+    return noun if noun in rules.no_plural else _french_plural(noun)
 
 
 def _spanish_plural(noun: str) -> str:
@@ -58,7 +42,7 @@ def _spanish_plural(noun: str) -> str:
 
 
 def _french_plural(noun: str) -> str:
-    if noun[-1] in "sxz" or noun in _NO_PLURAL:
+    if noun[-1] in "sxz":
         return noun
     if noun.endswith("al"):
         return f"{noun[:-2]}aux"
@@ -89,10 +73,11 @@ def _word_pattern(word: str, lang: str) -> str:
     bare = plain(word)
     if bare.endswith("*"):
         return re.escape(bare.rstrip("*")) + (r"\w+" if bare == "*" else r"\w*")
-    if lang == "fr":
-        return _french_pattern(bare)
-    if lang != "es":
+    rules = _WORDS.get(lang)
+    if rules is None:
         return re.escape(bare) + "s?"
+    if rules.rules == "french":
+        return re.escape(bare) if bare in rules.no_plural else _french_pattern(bare)
     if bare.endswith("z"):
         return f"{re.escape(bare[:-1])}(?:z|ces)"
     if len(bare) <= _SHORT:
@@ -103,7 +88,7 @@ def _word_pattern(word: str, lang: str) -> str:
 
 
 def _french_pattern(bare: str) -> str:
-    if bare[-1] in "sxz'" or bare in _NO_PLURAL:
+    if bare[-1] in "sxz'":
         return re.escape(bare)
     if bare.endswith("al"):
         return f"{re.escape(bare[:-2])}(?:al(?:es?|s)?|aux)"
@@ -116,8 +101,9 @@ def determiners(text: str, start: int, form: str, lang: str) -> list[tuple[int, 
     Of each from where it is written, and itself; "" leaves what stands there. None fits where
     French has elided a word that the form would need in full.
     """
-    if lang == "fr":
-        return _french_determiners(text, start, form)
+    rules = _WORDS.get(lang)
+    if rules is not None and rules.rules == "french":
+        return _french_determiners(text, start, form, rules)
     found = [(start, "")]
     if determiner := swapped(text[:start], lang):
         old, new = determiner
@@ -126,12 +112,14 @@ def determiners(text: str, start: int, form: str, lang: str) -> list[tuple[int, 
     return found
 
 
-def _french_determiners(text: str, start: int, form: str) -> list[tuple[int, str]]:
+def _french_determiners(
+    text: str, start: int, form: str, rules: InflectionWords
+) -> list[tuple[int, str]]:
     noun = start + elided(text, start)
     bare = plain(form)
-    # An h is mute unless _KEPT_H knows better.
-    is_vowel = bare[0] in "aeiouh" and not _KEPT_H.match(bare)
-    if found := _determiner_before(text[:noun]):
+    # An h is mute but in the words that keep it.
+    is_vowel = bare[0] in "aeiouh" and not (rules.kept_h and rules.kept_h.match(bare))
+    if found := _determiner_before(text[:noun], rules.determiners):
         begins, old, (masculine, feminine, *elisions) = found
         fitting = elisions if is_vowel and elisions else (masculine, feminine)
         return [
@@ -143,15 +131,19 @@ def _french_determiners(text: str, start: int, form: str) -> list[tuple[int, str
     return [(noun, "")]
 
 
-def _determiner_before(text: str) -> tuple[int, str, tuple[str, ...]] | None:
+def _determiner_before(
+    text: str, determiners: Sequence[tuple[str, ...]]
+) -> tuple[int, str, tuple[str, ...]] | None:
     """Return where a French determiner at a text's end begins, itself, and its kind."""
     # One sign for one: a place found in it is a place in the text.
     plain_text = text.replace("’", "'")
-    for word in _FRENCH_DETERMINERS:
+    # The longest first: "de la" and not "la". A word of two kinds is of the first.
+    kinds = {word: kind for kind in reversed(determiners) for word in kind}
+    for word in sorted(kinds, key=len, reverse=True):
         gap = "" if word.endswith("'") else r"\s+"
         found = re.search(rf"(?<![^\W_])({word}){gap}$", plain_text, re.IGNORECASE)
         if found:
-            return found.start(1), found[1], _FRENCH_KINDS[word]
+            return found.start(1), found[1], kinds[word]
     return None
 
 
@@ -165,7 +157,10 @@ def swapped(text: str, lang: str) -> tuple[str, str] | None:
 
     None where it ends with none. The case of its first letter is kept.
     """
-    for one, other in _DETERMINERS.get(lang, ()):
+    rules = _WORDS.get(lang)
+    if rules is None or rules.rules != "spanish":
+        return None
+    for one, other in rules.determiners:
         for here, there in ((one, other), (other, one)):
             if found := re.search(rf"(?<!\S)[\"“«¡¿(]*({here})\s*$", text, re.IGNORECASE):
                 new = there.capitalize() if found[1][0].isupper() else there

@@ -11,8 +11,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from pipeline.church.fidelity.number_context import WORDS
-from pipeline.church.fidelity.times import read_time
+from pipeline.church.fidelity.times import QUANTITY_WORDS, read_time
 from pipeline.church.scripture.number_words import WORDS as NUMBER_WORDS
 from pipeline.church.scripture.number_words import read
 from pipeline.church.scripture.tokens import Tokens
@@ -46,7 +45,7 @@ class Difference:
     written: tuple[Quantity, ...]
 
 
-LANGS = frozenset(WORDS)
+LANGS = frozenset(QUANTITY_WORDS) & frozenset(NUMBER_WORDS)
 _DECIMAL = re.compile(r"(?<![\d.,:])(\d{1,3}(?:[.,]\d{3})+|\d+)[.,](\d{1,2})(?!\d|[.,]\d)")
 _HALF_DAY = re.compile(r"(?<![\d:.,])(1[0-2]|0?[1-9])\s*[ap]\.?\s?m\b", re.IGNORECASE)
 _CLOCK = re.compile(
@@ -70,7 +69,7 @@ def find(text: str, lang: str, skip: Collection[Stretch] = ()) -> tuple[Quantity
     """Return the numbers of a text, left to right, but for those in the stretches to skip."""
     if lang not in LANGS:
         return ()
-    words = WORDS[lang]
+    words = QUANTITY_WORDS[lang]
     taken = [*skip, *(match.span() for match in words.idioms.finditer(text))]
     found: list[Quantity] = []
 
@@ -79,7 +78,7 @@ def find(text: str, lang: str, skip: Collection[Stretch] = ()) -> tuple[Quantity
             taken.append((quantity.start, quantity.end))
             found.append(quantity)
 
-    if lang == "fr":
+    if words.digits == "french":
         for quantity in _french_digits(text):
             take(quantity)
     for match in _CENTURIES[lang].finditer(text) if lang in _CENTURIES else ():
@@ -157,7 +156,7 @@ def compare(
 def _is_sure(quantity: Quantity, texts: tuple[str, ...], langs: tuple[str, ...]) -> bool:
     """Whether a number of the first text is one that the second should have and has not."""
     word = plain(texts[0][quantity.start : quantity.end])
-    if quantity.value < 2 or word in WORDS[langs[0]].unsure:
+    if quantity.value < 2 or word in QUANTITY_WORDS[langs[0]].unsure:
         return False
     return not _is_meant(quantity, texts[1], langs[1])
 
@@ -172,24 +171,14 @@ def written_like(quantity: Quantity, other: Quantity, lang: str) -> str:
     if quantity.kind == "ordinal" or other.kind != "number":
         return ""
     if other.in_digits or quantity.value >= 30:
-        is_parted = lang == "fr" and quantity.value >= 10_000
+        is_parted = QUANTITY_WORDS[lang].digits == "french" and quantity.value >= 10_000
         digits = f"{quantity.value:,}" if is_parted else str(quantity.value)
         return digits.replace(",", "\u00a0")
     return _IN_WORDS[lang].get(quantity.value, "")
 
 
-_SPANISH = (
-    "dos tres cuatro cinco seis siete ocho nueve diez once doce trece catorce quince dieciséis "
-    "diecisiete dieciocho diecinueve veinte"
-)
-_FRENCH = (
-    "deux trois quatre cinq six sept huit neuf dix onze douze treize quatorze quinze seize "
-    "dix-sept dix-huit dix-neuf vingt"
-)
 _IN_WORDS: Mapping[str, Mapping[int, str]] = {
-    "es": dict(enumerate(_SPANISH.split(), 2)),
-    "fr": dict(enumerate(_FRENCH.split(), 2)),
-    "en": {value: word for word, value in NUMBER_WORDS["en"].small.items() if value > 1},
+    lang: dict(enumerate(words.written.split(), 2)) for lang, words in NUMBER_WORDS.items()
 }
 
 
@@ -207,7 +196,7 @@ def _equal(said: Quantity, other: Quantity) -> bool:
 
 def _is_meant(quantity: Quantity, text: str, lang: str) -> bool:
     """Whether a text says a number by a word that is none."""
-    meaning = WORDS[lang].meaning.get(quantity.value, frozenset())
+    meaning = QUANTITY_WORDS[lang].meaning.get(quantity.value, frozenset())
     return not meaning.isdisjoint(Tokens(text).words)
 
 
@@ -230,20 +219,20 @@ def _number(tokens: Tokens, at: int, lang: str) -> tuple[Quantity, int] | None:
         return None
     start, in_digits = tokens.spans[at][0], tokens.word(at).isdecimal()
     value, end = number.value, number.end
-    if lang == "en" and not number.ordinal and (year := _year(tokens, number.value, end)):
-        value, end = year
+    if NUMBER_WORDS[lang].year_halves and not number.ordinal:
+        value, end = _year(tokens, value, end, lang) or (value, end)
     kind: Kind = "ordinal" if number.ordinal else "number"
     return Quantity(kind, value, start, tokens.spans[end - 1][1], in_digits), end
 
 
-def _year(tokens: Tokens, hundreds: int, end: int) -> tuple[int, int] | None:
+def _year(tokens: Tokens, hundreds: int, end: int, lang: str) -> tuple[int, int] | None:
     """Return the year that is said in two halves: "nineteen eighty-four", "twenty oh five"."""
     # From "eleven oh two" to "twenty ninety-nine"; with the second half in digits it is chapter
     # and verse.
     if not 11 <= hundreds <= 20 or not tokens.is_joined(end - 1) or tokens.word(end).isdecimal():
         return None
     is_zero = tokens.word(end) in ("oh", "o")
-    rest = read(tokens, end + is_zero, "en")
+    rest = read(tokens, end + is_zero, lang)
     if (
         rest is None
         or rest.ordinal

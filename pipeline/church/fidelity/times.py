@@ -2,30 +2,43 @@
 
 from __future__ import annotations
 
-from pipeline.church.fidelity.number_context import WORDS, NumberContext
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
+
 from pipeline.church.scripture.number_words import read
 from pipeline.church.scripture.tokens import Tokens
+from pipeline.core.language_words import WORDS, QuantityWords
+
+Time: TypeAlias = tuple[int, int]
+"""Minutes, and the token behind."""
+TimeReader: TypeAlias = Callable[[Tokens, int, str, QuantityWords], Time | None]
+
+QUANTITY_WORDS: Mapping[str, QuantityWords] = {
+    lang: words.quantities for lang, words in WORDS.items() if words.quantities
+}
+"""By language."""
 
 
-def read_time(tokens: Tokens, at: int, lang: str) -> tuple[int, int] | None:
+def read_time(tokens: Tokens, at: int, lang: str) -> Time | None:
     """Return the time that begins at a token, in minutes, and the token behind it.
 
     Minutes may be below zero or above half a day. None where no time begins.
     """
-    return _READERS[lang](tokens, at, WORDS[lang])
+    words = QUANTITY_WORDS[lang]
+    return _READERS[words.time](tokens, at, lang, words)
 
 
-def _english_time(tokens: Tokens, at: int, words: NumberContext) -> tuple[int, int] | None:
+def _english_time(tokens: Tokens, at: int, lang: str, words: QuantityWords) -> Time | None:
     """Read "half past three", "a quarter to four", "three thirty" behind "at", "three o'clock"."""
     word = tokens.word(at)
     if word in words.half | words.quarter:
         minutes, end = (30 if word in words.half else 15), at + 1
-    elif first := read(tokens, at, "en"):
+    elif first := read(tokens, at, lang):
         minutes, end = first.value, first.end
     else:
         return None
     joint = tokens.word(end)
-    if minutes < 60 and joint in words.past | words.to and (hour := read(tokens, end + 1, "en")):
+    if minutes < 60 and joint in words.past | words.to and (hour := read(tokens, end + 1, lang)):
         # "Ten to three" may be a range as well; with "past" it is a time.
         sure = word in words.half | words.quarter or joint == "past"
         if sure and 1 <= hour.value <= 12 and not hour.ordinal:
@@ -35,7 +48,7 @@ def _english_time(tokens: Tokens, at: int, words: NumberContext) -> tuple[int, i
         return None
     if joint in words.after_time or _is_dotted(tokens, end):
         return minutes * 60, end
-    second = read(tokens, end, "en") if tokens.is_joined(end - 1) else None
+    second = read(tokens, end, lang) if tokens.is_joined(end - 1) else None
     if second is None or not 10 <= second.value < 60 or second.ordinal:
         return None
     # "Three thirty" alone may be a chapter and its verse.
@@ -52,14 +65,14 @@ def _is_dotted(tokens: Tokens, at: int) -> bool:
     )
 
 
-def _spanish_time(tokens: Tokens, at: int, words: NumberContext) -> tuple[int, int] | None:
+def _spanish_time(tokens: Tokens, at: int, lang: str, words: QuantityWords) -> Time | None:
     """Read "las tres y media", "las cuatro menos cuarto", "las tres y diez"."""
-    hour = read(tokens, at, "es") if tokens.word(at - 1) in words.before_time else None
+    hour = read(tokens, at, lang) if tokens.word(at - 1) in words.before_time else None
     if hour is None or hour.ordinal or not 1 <= hour.value <= 12:
         return None
     joint = tokens.word(hour.end)
     if joint not in words.past | words.to:
-        minutes_said = read(tokens, hour.end, "es") if tokens.is_joined(hour.end - 1) else None
+        minutes_said = read(tokens, hour.end, lang) if tokens.is_joined(hour.end - 1) else None
         if minutes_said is None or not 10 <= minutes_said.value < 60 or minutes_said.ordinal:
             return None
         return hour.value * 60 + minutes_said.value, minutes_said.end
@@ -67,23 +80,23 @@ def _spanish_time(tokens: Tokens, at: int, words: NumberContext) -> tuple[int, i
     if after in words.half | words.quarter:
         minutes, end = (30 if after in words.half else 15), hour.end + 2
     else:
-        number = read(tokens, hour.end + 1, "es")
+        number = read(tokens, hour.end + 1, lang)
         if number is None or not 1 <= number.value < 60:
             return None
         minutes, end = number.value, number.end
     return hour.value * 60 + (minutes if joint in words.past else -minutes), end
 
 
-def _french_time(tokens: Tokens, at: int, words: NumberContext) -> tuple[int, int] | None:
+def _french_time(tokens: Tokens, at: int, lang: str, words: QuantityWords) -> Time | None:
     """Read "trois heures et demie", "quatre heures moins le quart", "quinze heures trente".
 
     "Trois heures" alone is a number: it may be how long something took.
     """
     word = tokens.word(at)
-    if word in _NOON:
-        hour, end, is_cued = _NOON[word], at + 1, True
+    if word in words.noon:
+        hour, end, is_cued = words.noon[word], at + 1, True
     else:
-        said = read(tokens, at, "fr")
+        said = read(tokens, at, lang)
         if said is None or said.ordinal or said.value > 24:
             return None
         if tokens.word(said.end) not in words.after_time or not tokens.is_joined(said.end - 1):
@@ -91,7 +104,7 @@ def _french_time(tokens: Tokens, at: int, words: NumberContext) -> tuple[int, in
         # So many hours and a half may be how long something took as well.
         is_cued = tokens.word(at - 1) in words.before_time
         hour, end = said.value, said.end + 1
-    minutes = _french_minutes(tokens, end, words, is_cued=is_cued)
+    minutes = _french_minutes(tokens, end, lang, words, is_cued=is_cued)
     if minutes is None:
         # "À quinze heures" is what others call three.
         return (hour * 60, end) if is_cued and hour > 12 else None
@@ -99,8 +112,8 @@ def _french_time(tokens: Tokens, at: int, words: NumberContext) -> tuple[int, in
 
 
 def _french_minutes(
-    tokens: Tokens, at: int, words: NumberContext, *, is_cued: bool
-) -> tuple[int, int] | None:
+    tokens: Tokens, at: int, lang: str, words: QuantityWords, *, is_cued: bool
+) -> Time | None:
     """Return the minutes that are said behind an hour, and where they end."""
     if not tokens.is_joined(at - 1):
         return None
@@ -111,7 +124,7 @@ def _french_minutes(
     first = at + (is_before + (after in ("le", "un")) if is_before else 0)
     if is_before and tokens.word(first) in words.quarter:
         return -15, first + 1
-    number = read(tokens, first, "fr")
+    number = read(tokens, first, lang)
     # "Trois heures dix minutes" took so long.
     if number is None or number.ordinal or tokens.word(number.end).startswith("minute"):
         return None
@@ -119,5 +132,8 @@ def _french_minutes(
     return (minutes, number.end) if 1 <= number.value < 60 else None
 
 
-_NOON = {"midi": 12, "minuit": 0}
-_READERS = {"en": _english_time, "es": _spanish_time, "fr": _french_time}
+_READERS: Mapping[str, TimeReader] = {
+    "english": _english_time,
+    "spanish": _spanish_time,
+    "french": _french_time,
+}

@@ -1,4 +1,4 @@
-"""Numbers in words and digits: the words of each language, and how they are put together. Pure.
+"""Numbers in words and digits, as each language puts them together. Pure.
 
 `read` takes one number at a time, as long as grammar joins the words: "eight twenty-eight" is two.
 """
@@ -6,39 +6,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from pipeline.church.scripture.tokens import Tokens
-from pipeline.text.words import word_set
-
-
-@dataclass(frozen=True, slots=True)
-class NumberWords:
-    """How a language says numbers. All words as `tokens.plain` has them."""
-
-    small: Mapping[str, int]
-    """0 to 29, in one word."""
-    tens: Mapping[str, int]
-    tens_join: str
-    """Between tens and units; "" where nothing is said."""
-    hundreds: Mapping[str, int]
-    """Hundreds in one word."""
-    hundred: frozenset[str]
-    """The word behind how many hundreds; none where hundreds are one word."""
-    hundred_join: str
-    scales: Mapping[str, int]
-    bare_scales: frozenset[str]
-    """Of these one may be said without "one" before it."""
-    article: str
-    """What stands for "one" before a hundred or a scale."""
-    ordinals: Mapping[str, int]
-    ordinal_signs: tuple[str, ...]
-    """Behind digits."""
-    phrases: Mapping[tuple[str, ...], int] = field(default_factory=dict)
-    """0 to 99 word by word, in place of `small` and `tens`: French counts in twenties."""
-    ordinal_phrases: Mapping[tuple[str, ...], int] = field(default_factory=dict)
-    counts_hundreds: frozenset[int] = frozenset(range(1, 100))
-    """How many hundreds are said so."""
+from pipeline.core import language_words
+from pipeline.core.language_words import NumberWords
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,136 +22,13 @@ class Number:
     ordinal: bool = False
 
 
-_EN_UNITS = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen"
-_EN_TEENS = "fifteen sixteen seventeen eighteen nineteen"
-_EN_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
-_EN_ORDINALS = (
-    "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth "
-    "fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth"
-)
-_EN_TENTHS = (
-    "twentieth thirtieth fortieth fiftieth sixtieth seventieth eightieth ninetieth hundredth"
-)
-_ES_SMALL = (
-    "cero uno dos tres cuatro cinco seis siete ocho nueve diez once doce trece catorce quince "
-    "dieciseis diecisiete dieciocho diecinueve veinte veintiuno veintidos veintitres veinticuatro "
-    "veinticinco veintiseis veintisiete veintiocho veintinueve"
-)
-_ES_TENS = "treinta cuarenta cincuenta sesenta setenta ochenta noventa"
-_ES_HUNDREDS = (
-    "ciento doscient trescient cuatrocient quinient seiscient setecient ochocient novecient"
-)
-_ES_ORDINALS = (
-    "primer segund tercer cuart quint sext septim octav noven decim undecim duodecim decimotercer "
-    "decimocuart decimoquint decimosext decimoseptim decimoctav decimonoven"
-)
-_ES_TENTHS = "vigesim trigesim cuadragesim quincuagesim sexagesim septuagesim"
-
-
-_FR_SMALL = (
-    "zero un deux trois quatre cinq six sept huit neuf dix onze douze treize quatorze quinze seize "
-    "dix-sept dix-huit dix-neuf"
-)
-_FR_TENS = "vingt trente quarante cinquante soixante"
-_FR_ELSEWHERE = {"septante": 70, "huitante": 80, "octante": 80, "nonante": 90}
-"""In Belgium and Switzerland."""
-_FR_IRREGULAR = {"un": "uni", "cinq": "cinqui", "neuf": "neuvi", "vingts": "vingti"}
-"""What stands before -ème; elsewhere the word without its last e, and an i."""
-
-
-def _counted(words: str, first: int, step: int = 1) -> dict[str, int]:
-    return {word: first + step * n for n, word in enumerate(words.split())}
-
-
-def _french() -> dict[tuple[str, ...], int]:
-    """Return the ways to say 0 to 99, word by word."""
-    small = [tuple(word.split("-")) for word in _FR_SMALL.split()]
-    said = {words: value for value, words in enumerate(small)} | {("une",): 1}
-    twenties = {("quatre", "vingt"): 80}
-    tens = {(word,): value for word, value in _counted(_FR_TENS, 20, 10).items()}
-    for ten, value in (tens | twenties | {(w,): v for w, v in _FR_ELSEWHERE.items()}).items():
-        said[ten] = value
-        # "Soixante-quinze" and "quatre-vingt-quinze" go on up to nineteen.
-        # Where people say "huitante", 90 has a word of its own as well.
-        most = 20 if value in (60, 80) and ten not in (("huitante",), ("octante",)) else 10
-        for unit, words in enumerate(small[1:most], 1):
-            said[*ten, *words] = value + unit
-            if unit in (1, 11):
-                said[*ten, "et", *words] = value + unit
-    return said | {("quatre", "vingts"): 80}
-
-
-def _french_ordinals() -> dict[tuple[str, ...], int]:
-    made = {}
-    for words, value in _french().items():
-        last = words[-1]
-        stem = _FR_IRREGULAR.get(last, f"{last.removesuffix('e')}i")
-        for end in ("eme", "emes"):
-            made[*words[:-1], f"{stem}{end}"] = value
-    first = {(word,): 1 for word in ("premier", "premiere", "premiers", "premieres")}
-    return made | first | {(word,): 2 for word in ("second", "seconde", "seconds", "secondes")}
-
-
-def _gendered(stems: Mapping[str, int]) -> dict[str, int]:
-    return {
-        f"{stem}{end}": value for stem, value in stems.items() for end in ("o", "a", "os", "as")
-    }
-
-
-_ES_ORDINAL_STEMS = _counted(_ES_ORDINALS, 1) | _counted(_ES_TENTHS, 20, 10)
-_ES_HUNDRED_STEMS = _counted(_ES_HUNDREDS, 100, 100)
-
 _LONGEST = 4
 """Words of a phrase: "quatre-vingt-dix-neuf"."""
 
 WORDS: Mapping[str, NumberWords] = {
-    "en": NumberWords(
-        small=_counted(f"{_EN_UNITS} {_EN_TEENS}", 0),
-        tens=_counted(_EN_TENS, 20, 10),
-        tens_join="",
-        hundreds={},
-        hundred=word_set("hundred"),
-        hundred_join="and",
-        scales={"thousand": 1000, "million": 10**6, "billion": 10**9},
-        bare_scales=frozenset(),
-        article="a",
-        ordinals=_counted(_EN_ORDINALS, 1) | _counted(_EN_TENTHS, 20, 10),
-        ordinal_signs=("st", "nd", "rd", "th"),
-    ),
-    "es": NumberWords(
-        small=_counted(_ES_SMALL, 0) | {"un": 1, "una": 1, "veintiun": 21, "veintiuna": 21},
-        tens=_counted(_ES_TENS, 30, 10),
-        tens_join="y",
-        hundreds={"cien": 100, "ciento": 100}
-        # "Ciento" has no gender: it stands above.
-        | {f"{s}{e}": v for s, v in _ES_HUNDRED_STEMS.items() if v > 100 for e in ("os", "as")},
-        hundred=frozenset(),
-        hundred_join="",
-        scales={"mil": 1000, "millon": 10**6, "millones": 10**6},
-        bare_scales=frozenset({"mil"}),
-        article="",
-        ordinals=_gendered(_ES_ORDINAL_STEMS) | {"primer": 1, "tercer": 3},
-        ordinal_signs=("o", "a", "º", "ª", "er", "ro", "ra", "do", "da", "to", "ta"),
-    ),
-    "fr": NumberWords(
-        small={},
-        tens={},
-        tens_join="",
-        hundreds={"cent": 100},
-        hundred=word_set("cent cents"),
-        hundred_join="",
-        scales={"mille": 1000, "mil": 1000, "million": 10**6, "millions": 10**6}
-        | {"milliard": 10**9, "milliards": 10**9},
-        bare_scales=word_set("mille mil"),
-        article="",
-        ordinals={},
-        ordinal_signs=("e", "er", "ere", "re", "eme", "nd", "nde"),
-        phrases=_french(),
-        ordinal_phrases=_french_ordinals(),
-        # Up to "dix-neuf cent", as years are said; "dix cents" and "vingt cents" are money.
-        counts_hundreds=frozenset(range(2, 20)) - {10},
-    ),
+    lang: words.numbers for lang, words in language_words.WORDS.items() if words.numbers
 }
+"""By language."""
 
 
 def read(tokens: Tokens, at: int, lang: str) -> Number | None:

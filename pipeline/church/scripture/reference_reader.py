@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from pipeline.church.scripture.books import NAMES, ORDINALS, PSALMS, BookName, chapters, verses
 from pipeline.church.scripture.mention import Mention, Reference
 from pipeline.church.scripture.number_words import Number, read
-from pipeline.church.scripture.reference_words import WORDS, Place, combined, resolved
+from pipeline.church.scripture.reference_numbers import Place, combined, resolved
 from pipeline.church.scripture.tokens import Tokens
+from pipeline.core.language_words import WORDS, ReferenceWords
 from pipeline.text.words import word_set
+
+REFERENCE_WORDS: Mapping[str, ReferenceWords] = {
+    lang: words.references for lang, words in WORDS.items() if words.references
+}
+"""By language."""
 
 _LIGHT = re.compile(r"\s+|\s*,\s*")  # between a book, its chapter and its verse as they are said
 _VERSE_GAP = re.compile(r"\s*:\s*|\.|\s+|\s*,\s*|[-‐‑]")
@@ -36,7 +42,7 @@ class Reader:
     def __init__(self, tokens: Tokens, lang: str, *, strict: bool) -> None:
         self._tokens = tokens
         self._lang = lang
-        self._words = WORDS[lang]
+        self._words = REFERENCE_WORDS[lang]
         self._strict = strict
 
     def mentions(self) -> Iterator[Mention]:

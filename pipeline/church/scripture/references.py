@@ -13,7 +13,7 @@ from difflib import SequenceMatcher
 
 from pipeline.church.scripture.books import LANGS, NAMES, PRINTED, chapters
 from pipeline.church.scripture.mention import Mention, Reference
-from pipeline.church.scripture.reference_reader import Reader
+from pipeline.church.scripture.reference_reader import REFERENCE_WORDS, Reader
 from pipeline.church.scripture.tokens import Tokens
 from pipeline.text.words import plain, word_set
 
@@ -134,8 +134,8 @@ def slot(text: str, mention: Mention, new: str, lang: str) -> tuple[int, str]:
 
 
 _ARTICLE = {
-    lang: re.compile(rf"(?<![^\W\d_])({words})\s+$", re.IGNORECASE)
-    for lang, words in (("en", "the"), ("es", "el|la|los|las|al|del"), ("fr", "le|la|les|au|du"))
+    lang: re.compile(rf"(?<![^\W\d_])({'|'.join(words.before_chapter)})\s+$", re.IGNORECASE)
+    for lang, words in REFERENCE_WORDS.items()
 }
 """An article before a chapter or psalm."""
 _LEFT = {"al": "a", "del": "de", "au": "à", "du": "de"}

@@ -1,0 +1,69 @@
+"""Which chapter and verse the numbers of a reference say. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pipeline.church.scripture.books import chapters, verses
+from pipeline.church.scripture.number_words import Number
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Chapter and verse, up to a token."""
+
+    chapter: int
+    verse: int
+    end: int
+    is_explicit: bool
+    """Whether "chapter", "verse" or a colon says what the numbers are."""
+
+
+def combined(run: list[Number]) -> list[int]:
+    """Return what numbers in a row may stand for as one: [1, 19] for 119, [1, -5] for 105."""
+    values = [number.value for number in run]
+    if len(values) == 1 and values[0] > 0:
+        return values
+    if len(values) == 2 and 0 < values[0] < 10 and (10 <= values[1] < 100 or -10 < values[1] < 0):
+        return [values[0] * 100 + abs(values[1])]
+    return []
+
+
+def resolved(book: int, run: list[Number]) -> Place | None:
+    """Return the chapter and verse that a run of numbers says, as long as possible.
+
+    Where several readings are valid, the one that takes more of the numbers; then the plain one.
+    """
+    # Psalms has 150 chapters: what is greater can only be chapter and verse run together.
+    if len(run) == 1 or abs(run[0].value) > 150:
+        return alone(book, run[0])
+    best: Place | None = None
+    for used in (1, 2):
+        for chapter in combined(run[:used]):
+            count = verses(book, chapter)
+            for more in (1, 2):
+                for verse in combined(run[used : used + more]):
+                    if 1 <= verse <= count and len(run) >= used + more:
+                        end = run[used + more - 1].end
+                        if best is None or end > best.end:
+                            best = Place(chapter, verse, end, is_explicit=False)
+    if best is None:
+        both = [c for c in combined(run[:2]) if verses(book, c)]
+        if both:
+            return Place(both[0], 0, run[1].end, is_explicit=False)
+        return None
+    return best
+
+
+def alone(book: int, number: Number) -> Place | None:
+    """Return what a single number says: a chapter, the verse of a short book, or "316"."""
+    value = number.value
+    if chapters(book) == 1 and 1 <= value <= verses(book, 1):
+        return Place(1, value, number.end, is_explicit=False)
+    if verses(book, value):
+        return Place(value, 0, number.end, is_explicit=False)
+    digits = str(value) if value >= 100 else ""
+    # "316" is 3:16. Only one way to part the digits may be valid, or nobody could tell.
+    splits = [(int(digits[:k]), digits[k:]) for k in range(1, len(digits))]
+    fits = [(c, int(v)) for c, v in splits if v[0] != "0" and 1 <= int(v) <= verses(book, c)]
+    return Place(*fits[0], number.end, is_explicit=False) if len(fits) == 1 else None
