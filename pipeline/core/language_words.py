@@ -120,6 +120,8 @@ class QuantityWords(_Table):
     """Numbers in these are figures of speech."""
     unsure: Words
     """What alone may be something else: a room, a beer, a part of a minute."""
+    century: re.Pattern[str] | None = None
+    """One or two numerals of centuries, each a group; capitals count."""
     digits: Literal["", "french"] = ""
     """Whose signs stand in digits, beyond those of all: "40 000", "15 h 30", "XXe"."""
 

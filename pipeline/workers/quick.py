@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from pipeline.config.schema import Settings
+from pipeline.core.backoff import Backoff
 from pipeline.core.errors import EngineError, EngineGoneError, ModelCrashError, ModelError
 from pipeline.core.reports import Emit, Fault, Retranslated
 from pipeline.core.standing import Reopened, Standing
@@ -17,7 +18,6 @@ from pipeline.engines.process.sharing import is_there
 from pipeline.engines.protocols import Translator
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.text.language_check import gibberish
-from pipeline.core.backoff import Backoff
 from pipeline.workers.base import FAULTS_IN_A_ROW, Worker, is_unusable
 from pipeline.workers.commits import Commitments
 from pipeline.workers.degradation import Degradation, Rung

@@ -21,7 +21,6 @@ from pipeline.records.quality import agreement
 from pipeline.text.language_check import gibberish
 from pipeline.text.local_agreement import revised_words
 from pipeline.text.output_language import OutputLanguage
-from pipeline.core.backoff import Backoff
 from pipeline.workers.base import FAULTS_IN_A_ROW, Worker, is_unusable
 from pipeline.workers.degradation import Degradation
 from pipeline.workers.queues import Draft, DraftQueue, Retranslation

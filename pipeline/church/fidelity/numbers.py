@@ -56,12 +56,6 @@ _GROUPED = re.compile(
     r"(?<![\d.,:])(\d{1,3}(?:[ \u00a0\u202f]\d{3})+)(?:,(\d{1,2}))?(?![\d.,]\d|\d)"
 )
 _HOURS = re.compile(r"(?<![\d:.,])([01]?\d|2[0-4])\s?h(?:\s?([0-5]\d))?(?!\w)", re.IGNORECASE)
-_FRENCH_ROMAN = r"\b([IVX]+)(?:e|ème|ᵉ)"
-# "Siglo XXI", "siglos XIX y XX"; "XXe siècle", "XIXe et XXe siècles".
-_CENTURIES = {
-    "es": re.compile(r"\b[Ss]iglos?\s+([IVX]+)(?:\s+(?:y|o|al?)\s+([IVX]+))?\b"),
-    "fr": re.compile(rf"(?:{_FRENCH_ROMAN}\s+(?:et|ou|au)\s+(?:le\s+)?)?{_FRENCH_ROMAN}\s+siècle"),
-}
 _YEARS = range(1100, 2100)
 
 
@@ -81,7 +75,7 @@ def find(text: str, lang: str, skip: Collection[Stretch] = ()) -> tuple[Quantity
     if words.digits == "french":
         for quantity in _french_digits(text):
             take(quantity)
-    for match in _CENTURIES[lang].finditer(text) if lang in _CENTURIES else ():
+    for match in words.century.finditer(text) if words.century else ():
         for group in (1, 2):
             if numeral := match[group]:
                 take(Quantity("ordinal", _roman(numeral), *match.span(group), in_digits=False))

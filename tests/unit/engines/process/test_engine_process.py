@@ -23,7 +23,6 @@ from pipeline.engines.process.engine_process import TranslatorProcess, Work
 from pipeline.engines.process.making import make
 from pipeline.engines.specification import EngineSpec
 from scripts.bench.recordings import read_audio
-from scripts.training.models.ct2_weights import read_raw
 from tests.support.engine_processes import (
     PATIENT_S,
     TEXT,
@@ -33,6 +32,7 @@ from tests.support.engine_processes import (
     spec,
 )
 from tests.support.model_servers import MODEL, answers, free_port, says, scripted, stalls
+from training.models.ct2_weights import read_raw
 
 pytestmark = pytest.mark.slow
 
