@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from scripts.support.nats_server import NatsServer
+from scripts.support.web_recorder import WebRecorder
 from tests.support.daemon import SCRIPT, Service
 from tests.support.fakes import FakeTranslator
 from tests.support.relays import needs_nats, reaches, relay, texts
-from tests.support.web_recorder import WebRecorder
 
 pytestmark = pytest.mark.slow
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from scripts.support.nats_server import NatsServer
+from scripts.support.web_recorder import WebRecorder
 from tests.support.daemon import Service, all_finals
 from tests.support.relays import needs_nats
-from tests.support.web_recorder import WebRecorder
 
 pytestmark = pytest.mark.slow
 

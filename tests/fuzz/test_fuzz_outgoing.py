@@ -39,10 +39,10 @@ from pipeline.protocol.codec import parse
 from pipeline.session.past_services import PastServices
 from pipeline.session.reader import RECORDS
 from pipeline.session.training_pairs import NAMES
+from scripts.support.web_recorder import WebRecorder
 from tests.support.daemon import Service
 from tests.support.fakes import FakeTranslator
 from tests.support.material import FUZZ
-from tests.support.web_recorder import WebRecorder
 
 pytestmark = pytest.mark.slow
 

@@ -8,8 +8,8 @@ from pipeline.check.checks import standing_checks
 from pipeline.check.result import Result, results
 from pipeline.config.loader import load
 from scripts.support.nats_server import NatsServer
+from scripts.support.web_recorder import WebRecorder
 from tests.support.relays import needs_nats
-from tests.support.web_recorder import WebRecorder
 
 USERS = 'authorization { users = [ { user: church, password: "right" } ] }\n'
 

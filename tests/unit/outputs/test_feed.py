@@ -13,7 +13,7 @@ from pipeline.config.publishing import Outputs
 from pipeline.outputs.feed import OutputFeed
 from pipeline.protocol.caption import CaptionMessage
 from scripts.support.captions import caption
-from tests.support.web_recorder import WebRecorder
+from scripts.support.web_recorder import WebRecorder
 
 NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
 

@@ -11,7 +11,7 @@ import pytest
 from pipeline.core.reports import Fault, Report
 from pipeline.outputs.outlet import Outlet
 from pipeline.outputs.requests import HttpRequest, Shown, vmix, youtube
-from tests.support.web_recorder import WebRecorder
+from scripts.support.web_recorder import WebRecorder
 
 NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
 

@@ -36,10 +36,10 @@ from pipeline.dictionary.store import Dictionary
 from pipeline.publish.publisher import Publisher
 from pipeline.publish.stream import ServiceStatus
 from pipeline.session.recorder import SessionRecorder
+from scripts.support.web_recorder import WebRecorder
 from tests.support.commands import command
 from tests.support.coordinator import CoordinatorFixture, caption, utterance
 from tests.support.recorder import wait_for
-from tests.support.web_recorder import WebRecorder
 
 
 @pytest.fixture
