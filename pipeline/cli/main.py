@@ -46,7 +46,8 @@ exit codes: 0 clean, 1 something broke, 2 wrong usage, 70 a model that crashes, 
 """
 
 MODULES = {
-    **dict.fromkeys(("run", "dry-run", "demo"), "run"),
+    **dict.fromkeys(("run", "dry-run"), "run"),
+    "demo": "demo",
     "serve-model": "serve_model",
     **{
         name: name

@@ -38,12 +38,3 @@ def unwritable(path: Path, reason: str) -> SessionError:
         f"{path} cannot be written: {reason}.",
         "Set session.directory (or --sessions) to a folder that can be written.",
     )
-
-
-def incomplete(folder: Path) -> SessionError:
-    """Return the error of a session that ended with something still to be written."""
-    return SessionError(
-        "session-incomplete",
-        f"Not everything could be written to {folder}.",
-        "Is the disk full? Every whole line that is there can be used.",
-    )

@@ -21,7 +21,7 @@ import structlog
 
 from pipeline.captions.redaction import Redaction, RedactionFilter
 from pipeline.config.section import Session as SessionSettings
-from pipeline.core.errors import ProtocolError
+from pipeline.core.errors import ProtocolError, SessionError
 from pipeline.core.files import LineFile, WholeFile
 from pipeline.core.reports import Fault
 from pipeline.core.threads import Thread, described
@@ -32,7 +32,7 @@ from pipeline.records.events import Record, RecordsDroppedEvent, ResumedEvent
 from pipeline.records.summary import SummaryBuilder, SummaryRecord
 from pipeline.records.utterance import UtteranceRecord
 from pipeline.session.caption_files import CaptionsByLanguage
-from pipeline.session.folders import incomplete, make_folder, unwritable
+from pipeline.session.folders import make_folder, unwritable
 from pipeline.session.reader import parse_record
 from pipeline.session.recordings import KeepAudio, Recordings
 from pipeline.session.redact import Purges, event_of
@@ -212,6 +212,15 @@ class SessionRecorder:
         """Whether what has to go may still be in a file."""
         return self._purges.has_pending
 
+    @property
+    def incomplete(self) -> SessionError:
+        """The error of a session that ended with something still to be written."""
+        return SessionError(
+            "session-incomplete",
+            f"Not everything could be written to {self.folder}.",
+            "Is the disk full? Every whole line that is there can be used.",
+        )
+
     def close(self, timeout_s: float) -> bool:
         """Write what waits, for `timeout_s` at most; return whether everything is on disk."""
         until_s = time.monotonic() + timeout_s
@@ -253,7 +262,7 @@ class SessionRecorder:
         if described(error) == self._broke_by:  # told before
             return
         self._broke_by = described(error)
-        message = f"{incomplete(self.folder).message} Its writing failed: {self._broke_by}."
+        message = f"{self.incomplete.message} Its writing failed: {self._broke_by}."
         with suppress(RuntimeError):  # as in _write
             self._on_fault(Fault("diagnostics", "session-incomplete", message))
 

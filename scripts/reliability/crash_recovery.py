@@ -194,9 +194,10 @@ def kill_with_everything_on(
         ]
         sent = Counter(each.body.decode().partition("\n")[2].strip() for each in youtube.sent)
         # The recording begins anew with each run, so that the same is rightly said again.
-        (journal,) = folder.glob("*/captions.jsonl")
-        lines = map(orjson.loads, journal.read_bytes().splitlines())
-        final = {line["id"]: line["target"]["text"] for line in lines}
+        final: dict[tuple[Path, int], str] = {}
+        for journal in folder.glob("*/captions.jsonl"):
+            for line in map(orjson.loads, journal.read_bytes().splitlines()):
+                final[journal, line["id"]] = line["target"]["text"]
         said = Counter(final.values())
         wrong += [
             f"YouTube got {text!r} {count} times"

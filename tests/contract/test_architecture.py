@@ -48,6 +48,7 @@ NOT_TESTED_ALONE = {
     "protocol/past_services",
     "config/section",  # through the sections that it is the base of
     "daemon/context/context",  # through the parts that get it
+    "daemon/life/model_files",  # with a file that has changed: faults/test_bad_models.py
     # A reference is read by all of these together: church/scripture/test_references.py
     *(f"church/scripture/{name}" for name in ("mention", "reference_reader", "reference_numbers")),
     "church/scripture/versification",
@@ -58,7 +59,7 @@ MOST_LINES = 450
 """Of a module, comments left out: to say why must not cost it its room."""
 MOST_MODULES = 20
 """Of a folder. One with more needs folders in it."""
-MOST_IMPORTS = 29
+MOST_IMPORTS = 25
 """Of our own modules in one module: with more it does several jobs."""
 
 MODULES = [path for path in sorted(PIPELINE.rglob("*.py")) if path.name != "__init__.py"]

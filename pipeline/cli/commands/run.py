@@ -1,4 +1,4 @@
-"""`run`, `dry-run` and `demo`: start the daemon."""
+"""`run` and `dry-run`: start the daemon."""
 
 from __future__ import annotations
 
@@ -11,12 +11,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Literal
 from urllib.parse import urlsplit
 
 import structlog
 
-from pipeline.audio.playlist import Playlist
 from pipeline.audio.protocols import AudioSource
 from pipeline.cli import streams
 from pipeline.cli.options import (
@@ -31,18 +29,15 @@ from pipeline.cli.screens import make_screen
 from pipeline.config.loader import Loaded
 from pipeline.config.schema import Settings
 from pipeline.core import logs
-from pipeline.core.errors import ModelCrashError, ModelError, StarkError
-from pipeline.core.resources import bundled
+from pipeline.core.errors import ModelCrashError, StarkError
 from pipeline.core.threads import Thread
 from pipeline.core.types import Mode
 from pipeline.daemon.context.sinks import Screen
 from pipeline.daemon.life.app import App
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines.process import factory
-from pipeline.models.automatic import AUTO, FIRST, names_in_use, recognizer_name
-from pipeline.models.catalog import state
+from pipeline.models.automatic import FIRST, names_in_use, recognizer_name
 from pipeline.models.shipped import STARTER as STARTER_MODEL
-from pipeline.models.store import Store, directory_of
 from pipeline.session.reader import read_journal
 from pipeline.session.retention import (
     discard_failed_start,
@@ -54,19 +49,7 @@ from pipeline.workers.languages import TargetEngines
 
 log = structlog.get_logger()
 
-DEMO = {"translate.source": "en", "translate.target": "es", "audio.channel": 1}
-"""Settings that the demo's recording and reference demand, whatever the church has set."""
-STARTER = {
-    "stt.engine": "whisper",
-    "stt.model": "starter",
-    "translate.partial.engine": "marian",
-    "translate.partial.model": "starter",
-    "translate.final.engine": "gemma",
-    "translate.final.model": "starter",
-    "translate.final.prompt": "auto",
-}
-"""Settings of --starter: the demo runs on the shipped models only."""
-_SYNTHETIC = "The starter recognizer knows synthetic voices only."
+SYNTHETIC = "The starter recognizer knows synthetic voices only."
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,21 +78,10 @@ def add(commands: Commands) -> None:
         if name == "dry-run":
             more = "go on to the review at the end (default: where there is a terminal)"
             parser.add_argument("--review", action=argparse.BooleanOptionalAction, help=more)
-    says = "Play the demo sermon through everything and score the captions."
-    demo = add_command(commands, "demo", _demo, says)
-    add_serving(demo)
-    demo.add_argument("--fast", action="store_true", help="as fast as the machine can")
-    what = demo.add_mutually_exclusive_group()
-    what.add_argument("--loop", action="store_true", help="again and again, until Ctrl-C")
-    what.add_argument("--pauses", action="store_true", help="long sentences with pauses in them")
-    what.add_argument("--voices", action="store_true", help="three recordings of people instead")
-    starter = "fetch nothing, and run on the models that ship"
-    demo.add_argument("--starter", action="store_true", help=starter)
-    demo.add_argument("--offline", action="store_true", help="fetch nothing: what is here must do")
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    return _serve(settings_of(arguments), "live")
+    return serve(settings_of(arguments), "live")
 
 
 def _dry_run(arguments: argparse.Namespace) -> int:
@@ -131,54 +103,7 @@ def _dry_run(arguments: argparse.Namespace) -> int:
         elif wanted:
             review(folder, loaded.settings, any_port=True)
 
-    return _serve(loaded, "dry-run", then=then)
-
-
-def _demo(arguments: argparse.Namespace) -> int:
-    # Imported here: a service needs none of them.
-    from pipeline.evaluation.score import score, table  # noqa: PLC0415
-    from pipeline.evaluation.voices import (  # noqa: PLC0415
-        read_voices,
-        score_session,
-        voices_table,
-    )
-
-    pace: Literal["fast", "realtime"] = "fast" if arguments.fast else "realtime"
-    text = "pauses" if arguments.pauses else "sermon"
-    forced = STARTER if arguments.starter else {}
-    loaded = settings_of(
-        arguments,
-        DEMO | forced | {"audio.input": str(bundled("demo", f"{text}.flac")), "audio.pace": pace},
-    )
-    if loaded.settings.stt.model == AUTO and not arguments.offline:
-        _have_real_recognizer(loaded.settings)
-    voices = read_voices(bundled("demo", "voices")) if arguments.voices else {}
-
-    def then(folder: Path, screen: Screen) -> None:
-        models = names_in_use(loaded.settings)
-        if voices:
-            screen.show_summary(voices_table(score_session(folder, voices), models))
-        else:
-            screen.show_summary(table(score(folder, bundled("demo", f"{text}.json")), models))
-        screen.show_summary(f"The session is kept in {folder}")
-
-    source = Playlist(list(voices), name="voices", pace=pace) if voices else None
-    return _serve(loaded, "demo", loop=arguments.loop, then=then, source=source)
-
-
-def _have_real_recognizer(settings: Settings) -> None:
-    """Fetch the recognizer of human voices, once; without it the demo runs on the starter."""
-    store = Store(directory_of(settings.models.directory).absolute())
-    if recognizer_name(settings) != STARTER_MODEL or state(store, FIRST)[0] == "here":
-        return
-    streams.say(f"Fetching {FIRST}, which hears real voices, once (--starter goes without it).")
-    from pipeline.cli.download_screen import Download  # noqa: PLC0415 - seldom needed
-
-    try:
-        with Download() as shown:
-            shown.obtain(FIRST, store)
-    except ModelError as error:
-        streams.say(f"{error.message} The demo goes on with the starter. {_SYNTHETIC}")
+    return serve(loaded, "dry-run", then=then)
 
 
 def _say_models(settings: Settings) -> None:
@@ -188,10 +113,10 @@ def _say_models(settings: Settings) -> None:
     if settings.stt.engine == "openai":
         log.info("sound is sent", server=urlsplit(settings.stt.url).netloc)
     if names["recognizer"] == STARTER_MODEL:
-        log.warning("starter", reason=_SYNTHETIC, better=f"stark-translate models pull {FIRST}")
+        log.warning("starter", reason=SYNTHETIC, better=f"stark-translate models pull {FIRST}")
 
 
-def _serve(
+def serve(
     loaded: Loaded,
     mode: Mode,
     *,

@@ -11,9 +11,10 @@ from pathlib import Path
 from pipeline.captions.board import CaptionBoard
 from pipeline.config.schema import Settings
 from pipeline.core.metrics import Metrics
+from pipeline.core.reports import Emit
 from pipeline.core.types import Mode
 from pipeline.daemon.context.held_finals import DoubtDesk, open_doubt_desk
-from pipeline.daemon.context.opening import OpenSession
+from pipeline.daemon.context.opening import OpenSession, open_session
 from pipeline.daemon.context.service_sinks import (
     BlankSink,
     LanguageOutputSink,
@@ -39,7 +40,7 @@ from pipeline.publish.publisher import Publisher
 from pipeline.publish.stream import ServiceStatus
 from pipeline.server.hub import Hub
 from pipeline.server.live_subtitles import LiveSubtitles
-from pipeline.server.operator_token import token_in_force
+from pipeline.server.operator_token import token_in_force, token_place
 from pipeline.server.volunteers import Volunteers
 from pipeline.session.past_services import PastServices
 from pipeline.session.recorder import SessionRecorder
@@ -67,6 +68,8 @@ class DaemonContext:
     subtitles: LiveSubtitles | None
     """Those for streams; None where there are none."""
     doubts: DoubtDesk
+    token_place: str
+    """Where the operator's token is kept, for people."""
     sinks: tuple[Sink, ...]
     """The first is the record: what was shown must outlive us."""
     further: Mapping[str, CaptionBoard]
@@ -97,6 +100,14 @@ class DaemonContext:
                 *([LanguagePublishSink(self.publisher, lang)] if self.publisher else []),
             ),
         )
+
+
+def open_context(
+    settings: Settings, dictionary: Dictionary, mode: Mode, screen: Screen, emit: Emit
+) -> tuple[DaemonContext, OpenSession]:
+    """Open a session and make what all parts work on. Raises ServerError, SessionError."""
+    session = open_session(settings, mode, emit)
+    return make_context(settings, session, dictionary, mode, screen), session
 
 
 def make_context(
@@ -148,6 +159,7 @@ def make_context(
         outputs=leaves.outputs,
         subtitles=leaves.subtitles,
         doubts=open_doubt_desk(facts, hub),
+        token_place=token_place(settings.operator.token, Path(settings.session.directory)),
         sinks=sinks,
         further=session.further,
     )

@@ -24,13 +24,12 @@ from pipeline.core.reports import (
     WorkerEnded,
     WorkerReady,
 )
-from pipeline.core.threads import described, watched
+from pipeline.core.threads import watched
 from pipeline.core.timestamps import utc_now
 from pipeline.core.types import Mode
 from pipeline.daemon.captions.coordinator import CaptionCoordinator
 from pipeline.daemon.captions.languages import Languages
-from pipeline.daemon.context.context import make_context
-from pipeline.daemon.context.opening import open_session
+from pipeline.daemon.context.context import open_context
 from pipeline.daemon.context.report_channel import ReportChannel
 from pipeline.daemon.context.sinks import Screen
 from pipeline.daemon.desk.live_check import open_desk_check
@@ -39,14 +38,11 @@ from pipeline.daemon.desk.reload import Reload
 from pipeline.daemon.desk.service_notes import ServiceNotes
 from pipeline.daemon.life.caption_reports import CaptionReports
 from pipeline.daemon.life.health import Health
+from pipeline.daemon.life.model_files import record_models, start_hashing
 from pipeline.daemon.life.signals import handle_signals
 from pipeline.daemon.life.supervisor import Supervisor
 from pipeline.dictionary.store import Dictionary
-from pipeline.models.identity import used_models
-from pipeline.models.integrity import BackgroundHashing
-from pipeline.records.events import BrokenEvent, EndEvent, ModelsEvent
-from pipeline.server.operator_token import token_place
-from pipeline.session.folders import incomplete
+from pipeline.records.events import BrokenEvent, EndEvent
 from pipeline.workers.engines import Engines
 from pipeline.workers.group import WorkerGroup
 
@@ -84,8 +80,8 @@ class App:
         """
         self._screen, self._engines, self._changed = screen, engines, asyncio.Event()
         self._reports = ReportChannel()
-        session = open_session(settings, mode, self._reports.emit)
-        self._context = context = make_context(settings, session, dictionary, mode, screen)
+        context, session = open_context(settings, dictionary, mode, screen, self._reports.emit)
+        self._context = context
         notes = ServiceNotes(context, Path(settings.session.directory), settings.translate.source)
         self._coordinator = coordinator = CaptionCoordinator(context)
         self._group = group = WorkerGroup(
@@ -167,8 +163,7 @@ class App:
             stops.push_async_callback(self._stop_supervisor)
             await self._start_workers()
             stops.push_async_callback(self._stop_workers)
-            self._start_hashing()
-            stops.callback(self._hashing.stop)
+            stops.callback(start_hashing(self._engines, self._reports.emit).stop)
             await self._until(lambda: self._group.is_done or self._supervisor.has_new_day)
         if isinstance(self.failure, StarkError):
             return self.failure.exit_code
@@ -200,8 +195,7 @@ class App:
 
     def _start_record(self) -> None:
         self._context.recorder.start()
-        used = self._context.facts.models = used_models(self._reload.settings)
-        self._context.recorder.record(ModelsEvent(utc=utc_now(), models=used))
+        record_models(self._context, self._reload.settings)
 
     def _stop_record(self) -> None:
         self._coordinator.settle()
@@ -210,7 +204,7 @@ class App:
         end = EndEvent(utc=utc_now(), unfinished=unfinished, audio_s=heard_s)
         self._context.recorder.record(end)
         if not self._context.recorder.close(max(_WRITE_S, self._reload.settings.session.drain_s)):
-            self.failure = self.failure or incomplete(self.folder)
+            self.failure = self.failure or self._context.recorder.incomplete
             log.error("incomplete", code="session-incomplete", session=str(self.folder))
 
     async def _start_server(self) -> None:
@@ -221,9 +215,7 @@ class App:
         address = hub.address
         logs.serving(address, self.folder)
         self._screen.show_address(address, self._context.facts.mode, self.folder)
-        settings = self._reload.settings
-        place = token_place(settings.operator.token, Path(settings.session.directory))
-        self._screen.show_operator_page(f"{address}operator", place)
+        self._screen.show_operator_page(f"{address}operator", self._context.token_place)
         self._context.announcer.announce()
 
     async def _stop_server(self) -> None:
@@ -250,21 +242,6 @@ class App:
             self._context.notifier.ready()
         # Also where a stop came first: a worker that waits for this could not end.
         self._group.begin()
-
-    def _start_hashing(self) -> None:
-        """Compare the models' files with their hashes, now that nothing waits for the disk."""
-        engines = (engine for _, engine in self._engines.by_stage())
-
-        def tell(message: str) -> None:
-            self._reports.emit(Fault("models", "model-changed", message))
-
-        def failed(error: BaseException) -> None:
-            message = f"The models' files could not be compared: {described(error)}."
-            self._reports.emit(Fault("models", "models-unchecked", message))
-
-        models = [engine.spec.model for engine in engines if not engine.spec.is_elsewhere]
-        self._hashing = BackgroundHashing(models, tell, failed)
-        self._hashing.start()
 
     async def _stop_workers(self) -> None:
         if not self.wants_new_session:  # systemd would take that for the end of the service
