@@ -319,6 +319,7 @@ def test_no_earlier_version_of_what_goes_off_the_record_stays_in_the_journal(
     setting.coordinator.show(caption(1, "grace", "gracia", final=True, end_s=2.0))
     setting.coordinator.publish(setting.board.reopen(1))
     setting.coordinator.show(caption(1, "grace of Anna", "gracia de Ana", final=True, end_s=90.0))
+    setting.recorder.start()
     journal = setting.recorder.folder / "captions.jsonl"
     wait_for(lambda: journal.read_bytes().count(b"\n") == 2)
     setting.hearing.heard_s = 100.0
