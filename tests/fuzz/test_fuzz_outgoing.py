@@ -551,7 +551,7 @@ def crash(hall: Hall, _: int) -> None:
     for said in hall.said.values():  # nobody returns to what was said before
         said.is_closed = said.is_settled = said.has_final = True
     hall.begin()
-    for message in hall.context.board.snapshot().messages:
+    for message in hall.context.board._messages.values():
         # Nothing is left of what its speaker said after an operator had changed it.
         if known := hall.said.get(message.id):
             known.end_s = min(known.end_s, message.end_s)
