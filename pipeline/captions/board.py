@@ -302,7 +302,8 @@ class CaptionBoard:
         """Keep what the pipeline says of a caption that an operator has changed, for an undo."""
         known = self._passed_over.get(message.id)
         # A late partial must not take the place of the final.
-        if not (known and known.final) and is_by_operator(self._messages[message.id]):
+        is_newer = message.final or not (known and known.final)
+        if is_newer and is_by_operator(self._messages[message.id]):
             self._passed_over[message.id] = message
 
     def _withdrawn(self, old: CaptionMessage, engine: str) -> CaptionMessage:
