@@ -117,12 +117,14 @@ class CaptionBoard:
         One that an operator has changed stays as it is. None if nothing changes for displays.
         """
         old = self._messages.get(caption_id)
-        if old is None or not old.final:
+        if old is None:
             return None
         if is_by_operator(old):
             # Nobody sees it, but the longer final replaces the one of before here as well.
             if passed_over := self._passed_over.get(caption_id):
                 self._passed_over[caption_id] = replace(passed_over, final=False)
+            return None
+        if not old.final:
             return None
         if not (old.source.text or old.target.text):  # filtered: there is nothing to take up
             self._messages[caption_id] = replace(old, final=False)

@@ -120,7 +120,8 @@ class SessionRecorder:
             raise unwritable(self.folder, error.strerror or str(error)) from None
         self._purges = Purges(
             self.folder,
-            (*self._captions.journals, self._diagnostics, *self._pairs.files.values()),
+            # The records first: they have the times of all that was said of a caption.
+            (self._diagnostics, *self._captions.journals, *self._pairs.files.values()),
         )
         self._summary = WholeFile(self.folder / "summary.json")
         self._files = (self._captions, self._pairs, self._diagnostics, self._summary)

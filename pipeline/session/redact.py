@@ -140,11 +140,11 @@ def finish_purges(directory: Path) -> None:
 
 def _finish(folder: Path, mark: Path) -> None:
     further = [journal_name(lang) for lang in further_languages(folder)]
-    names = (JOURNAL, RECORDS, *further, *NAMES)
+    names = (RECORDS, JOURNAL, *further, *NAMES)
     files = [LineFile(folder / name, keep=True) for name in names]
     records = files[names.index(RECORDS)]
     try:
-        files[0].lock()  # no daemon may continue the session meanwhile
+        files[names.index(JOURNAL)].lock()  # no daemon may continue the session meanwhile
         purges = Purges(folder, files)
         for each in orjson.loads(mark.read_bytes()):
             purges.ask(Redaction(each["from_s"], each["to_s"], tuple(each["ids"])))

@@ -178,8 +178,11 @@ class Hall:
         self.said[said.id] = said
         self.gone_ids.discard(said.id)
         self.show_again(said.id)
+        self.forget_finals(said.id)
+
+    def forget_finals(self, key: int) -> None:
         for lang in ("en", *self.langs):
-            self.finals.pop((lang, said.id), None)
+            self.finals.pop((lang, key), None)
 
     def word(self, said: Said | None = None) -> str:
         made = next(self.words)
@@ -244,6 +247,7 @@ class Hall:
             if said.end_s > from_s or not said.has_final:
                 self.gone |= said.made
                 self.gone_ids.add(said.id)
+                self.forget_finals(said.id)
         self.obey("off-record")
 
     # What is there
@@ -284,7 +288,8 @@ class Hall:
     def allowed(self, lang: str) -> set[str]:
         """Return the words that a reader of a language may see.
 
-        Where a caption is open, what was final before as well: nobody has taken that away.
+        Where a caption is open, or has left the board with no final, what was final before as well:
+        nobody has taken that away.
         """
         board = self.boards.get(lang, self.context.board)
         found: set[str] = set()
@@ -292,6 +297,9 @@ class Hall:
             found |= words(message.source.text if lang == "en" else message.target.text)
             if not message.final:
                 found |= words(self.finals.get((lang, key), ""))
+        for (in_lang, key), text in self.finals.items():
+            if in_lang == lang and key not in board._messages:
+                found |= words(text)
         return found
 
     def inspect(self) -> None:
@@ -543,7 +551,7 @@ def crash(hall: Hall, _: int) -> None:
     for said in hall.said.values():  # nobody returns to what was said before
         said.is_closed = said.is_settled = said.has_final = True
     hall.begin()
-    for message in hall.context.board.snapshot().messages:
+    for message in hall.context.board._messages.values():
         # Nothing is left of what its speaker said after an operator had changed it.
         if known := hall.said.get(message.id):
             known.end_s = min(known.end_s, message.end_s)

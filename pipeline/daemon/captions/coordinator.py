@@ -261,10 +261,9 @@ class CaptionCoordinator:
         self._facts.is_song = change.held
         self._announcer.announce()
 
-    @property
-    def open_ids(self) -> tuple[int, ...]:
-        """The utterances that are being spoken, or wait for their final."""
-        return self._tracks.open_ids
+    def ids_since(self, from_s: float) -> tuple[int, ...]:
+        """Return the unsettled utterances of which something was said after `from_s`."""
+        return self._tracks.ids_since(from_s)
 
     def redact(self, redaction: Redaction) -> set[int]:
         """Take what was said in a stretch of time off every screen; return the ids that go."""

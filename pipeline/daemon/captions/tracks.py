@@ -65,10 +65,13 @@ class Tracks:
     def __contains__(self, utterance_id: int) -> bool:
         return utterance_id in self._tracks
 
-    @property
-    def open_ids(self) -> tuple[int, ...]:
-        """The utterances that have no final, or one to which speech has returned."""
-        return tuple(key for key, track in self._tracks.items() if track.record is None)
+    def ids_since(self, from_s: float) -> tuple[int, ...]:
+        """Return the utterances that have no final, or whose final ended after `from_s`."""
+        return tuple(
+            key
+            for key, track in self._tracks.items()
+            if track.record is None or track.record.end_s > from_s
+        )
 
     @property
     def unfinished(self) -> int:

@@ -325,7 +325,7 @@ class OperatorCommands:
         from_s = max(0.0, to_s - self._facts.off_record_s)
         # By their ids: an earlier version in a file may have ended before.
         recent = {key for board in self._boards for key in board.ids_since(from_s)}
-        redaction = Redaction(from_s, to_s, (*self._coordinator.open_ids, *recent))
+        redaction = Redaction(from_s, to_s, (*self._coordinator.ids_since(from_s), *recent))
         self._recorder.purge(redaction)  # first: what follows could be cut short
         self._facts.off_record = True
         self._announcer.announce()

@@ -644,3 +644,15 @@ def test_what_is_hidden_when_it_was_just_filtered_stays_hidden_when_its_speaker_
     assert board.reopen(1) is None
     assert board.show(caption(1, "Anna", "Ana", final=True)) is None
     assert board.snapshot().messages == ()
+
+
+def test_an_undo_brings_back_the_last_final_of_a_speaker_who_went_on() -> None:
+    board = CaptionBoard("s", "en", "es", 10)
+    earlier = board.show(caption(1, "Ask", "Pregunta"))
+    assert earlier
+    board.edit(1, "mine")
+    board.show(caption(1, "Ask not.", "No preguntes.", final=True))
+    assert board.reopen(1) is None
+    board.show(caption(1, "Ask not what.", "No preguntes qué.", final=True, end_s=9.0))
+    assert board.ids_since(8.0) == (1,)
+    assert board.put_back(earlier).target.text == "No preguntes qué."

@@ -81,9 +81,9 @@ def test_the_record_of_a_final_that_may_be_resumed_waits() -> None:
     tracks = Tracks()
     closed = utterance(4, "silence", can_resume=True)
     tracks.close(closed)
-    assert list(tracks.open_ids) == [7]
+    assert list(tracks.ids_since(1_000.0)) == [7]
     assert finish(tracks, made(closed)) is None
-    assert list(tracks.open_ids) == []
+    assert list(tracks.ids_since(1_000.0)) == []
     assert tracks.is_stale(closed), "its final is out"
     assert tracks.unfinished == 0
     settled = tracks.settle(7)

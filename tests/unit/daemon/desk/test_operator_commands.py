@@ -24,6 +24,7 @@ from tests.support.commands import command
 from tests.support.coordinator import CoordinatorFixture
 from tests.support.corrections import corrected
 from tests.support.examples import examples
+from tests.support.recorder import wait_for
 
 
 class Setting(CoordinatorFixture):
@@ -369,8 +370,12 @@ def test_no_earlier_version_of_what_goes_off_the_record_stays_in_the_journal(
 ) -> None:
     """Its first final ended before the stretch that goes; then its speaker went on."""
     setting.coordinator.show(caption(1, "grace", "gracia", final=True, end_s=2.0))
+    setting.coordinator.show(caption(2, "amen", "amén", final=True, end_s=80.0))
     setting.coordinator.publish(setting.board.reopen(1))
     setting.coordinator.show(caption(1, "grace of Anna", "gracia de Ana", final=True, end_s=90.0))
+    setting.recorder.start()
+    journal = setting.recorder.folder / "captions.jsonl"
+    wait_for(lambda: journal.read_bytes().count(b"\n") == 3)
     setting.hearing.heard_s = 100.0
     setting.commands.obey(command("off-record"))
     assert setting.board.snapshot().messages == ()
