@@ -54,7 +54,7 @@ class Vad(Section):
     threshold: Annotated[Share, NEXT_UTTERANCE] = 0.5
     # Below the threshold (hysteresis): a voice that wavers around one limit is not cut up.
     end_threshold: Annotated[Share, NEXT_UTTERANCE] = 0.35
-    # 160, 64 and 256: measured to cut where a pause of 400 ms did, 64 ms sooner (ARCHITECTURE.md).
+    # 160, 64, 256: measured to cut where 400 ms did, 64 ms sooner (docs/decisions/024).
     silence_ms: Annotated[int, Field(ge=_SHORTEST_SILENCE_MS, le=5000), NEXT_UTTERANCE] = 160
     eager_ms: Annotated[int, Field(ge=0, le=5000), NEXT_UTTERANCE] = 64
     reopen_ms: Annotated[int, Field(ge=0, le=5000), NEXT_UTTERANCE] = 256

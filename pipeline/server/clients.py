@@ -111,7 +111,7 @@ class Clients:
         Nobody waits for a slow display: it reconnects later and asks for what it missed.
         """
         clients = list(clients)
-        # One frame for all: without that captions took half as long again (ARCHITECTURE.md).
+        # One frame for all: without that captions took half as long again (docs/decisions/048).
         sockets = (client.connection for client in clients if client.events is None)
         broadcast(sockets, data, text=True)
         for client in clients:

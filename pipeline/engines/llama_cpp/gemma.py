@@ -45,7 +45,7 @@ log = structlog.get_logger()
 
 _WARM_UP = "Grace to you and peace."
 _NOTHING = Draft()
-# Measured: docs/ARCHITECTURE.md, "A final keeps what stands".
+# Measured: docs/decisions/017-calm-finals.md.
 _STANDS = Bias(standing=0.35, tail=0.2, final=0.5)
 
 
