@@ -7,14 +7,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-Kind = Literal["whisper", "moonshine", "sherpa-onnx", "marian", "gemma", "exllamav2", "openai"]
+Kind = Literal["whisper", "moonshine", "marian", "gemma", "exllamav2", "openai"]
 
-RECOGNIZERS: frozenset[Kind] = frozenset({"whisper", "moonshine", "sherpa-onnx"})
+RECOGNIZERS: frozenset[Kind] = frozenset({"whisper", "moonshine"})
 
 GPU_SHARES: Mapping[Kind, tuple[float, ...]] = {
     "whisper": (1.0, 0.0),
     "moonshine": (1.0,),
-    "sherpa-onnx": (1.0,),
     "marian": (1.0,),
     "gemma": (1.0, 0.5, 0.0),
     "exllamav2": (1.0,),

@@ -30,8 +30,8 @@ from pipeline.engines.process.model_specs import (
     exllama_spec,
     gemma_spec,
     marian_spec,
+    moonshine_spec,
     openai_spec,
-    streaming_spec,
 )
 from pipeline.engines.process.sharing import LanguageTranslator, SharedTranslator, Turns, process_of
 from pipeline.engines.prompts import language
@@ -109,7 +109,7 @@ def local_recognizer_spec(settings: Settings) -> EngineSpec:
     require_languages("stt", name, settings)
     model = resolve("stt", name, settings.models.directory)
     if stt.local_engine != "whisper":
-        return streaming_spec(stt, model)
+        return moonshine_spec(stt, model)
     arguments = {
         "device": stt.device,
         "compute_type": stt.compute_type,
