@@ -25,12 +25,12 @@ _NOTHING: Final[Pcm] = np.zeros(0, np.float32)
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A word and when it was spoken."""
+    """A word, or a part of one, and when it was spoken."""
 
     id: int
     """The same for the same text, in every process."""
     text: str
-    """With the space before it."""
+    """With the space before it where a word begins."""
     start_s: float | None = None
     """Seconds from the first sample since the last reset; None if the recognizer cannot tell."""
     end_s: float | None = None
