@@ -85,7 +85,7 @@ class Vad(Section):
 class Stt(OnServer):
     """[stt]"""
 
-    engine: Literal["whisper", "moonshine", "sherpa-onnx", "openai"] = "whisper"
+    engine: Literal["whisper", "moonshine", "openai"] = "whisper"
     model: Annotated[str, Field(min_length=1)] = "auto"
     server_model: Text = ""
     deadline_s: Annotated[float, Field(gt=0, le=60)] = 3.0
@@ -104,9 +104,17 @@ class Stt(OnServer):
     compression_ratio: Annotated[float, Field(ge=1, le=10), NEXT_UTTERANCE] = 2.4
 
     @property
-    def local_engine(self) -> Literal["whisper", "moonshine", "sherpa-onnx"]:
+    def local_engine(self) -> Literal["whisper", "moonshine"]:
         """The engine on this machine: Whisper also stands in for one on a server."""
         return "whisper" if self.engine == "openai" else self.engine
+
+    @field_validator("engine", mode="before")
+    @classmethod
+    def _no_engine_that_is_gone(cls, engine: object) -> object:
+        if engine == "sherpa-onnx":
+            msg = '"sherpa-onnx" is gone: use "moonshine" or "whisper"'
+            raise ValueError(msg)
+        return engine
 
     @model_validator(mode="after")
     def _has_server_model(self) -> Self:

@@ -26,7 +26,12 @@ from pipeline.text import sentences
 _WARM_UP = "Grace to you and peace."
 _PAGE = 256
 """The length of a cache is a multiple of it."""
-_WITHOUT_GPU = 'It needs an NVIDIA GPU with CUDA; without one choose engine = "gemma".'
+_FIX = (
+    "pip install 'stark-translate[exllamav2]', which needs an NVIDIA GPU with CUDA; without one "
+    'choose engine = "gemma".'
+)
+_FINISHES = {None: "", "max_new_tokens": "length"}
+"""Of an answer by what the package calls the reason of its end; the others are ends of its own."""
 _REFUSALS = (RuntimeError, AssertionError, ValueError, TypeError, KeyError, OSError)
 """What the package raises for files and GPUs that it cannot use; torch's errors are the first."""
 
@@ -127,19 +132,13 @@ class ExLlama:
 
             if not torch.cuda.is_available():
                 message = f'{engine} = "exllamav2": there is no GPU that torch can use.'
-                raise ModelError("gpu-missing", message, _WITHOUT_GPU)
+                raise ModelError("gpu-missing", message, _FIX)
             # Where no built extension fits this torch it compiles one, which takes minutes.
             import exllamav2  # noqa: PLC0415
             import exllamav2.generator  # noqa: PLC0415
-        except ImportError as error:
-            raise ModelError(
-                "exllama-missing",
-                f'{engine} = "exllamav2": {error}.',
-                "pip install 'stark-translate[exllamav2]'",
-            ) from error
-        except (OSError, RuntimeError) as error:
+        except (ImportError, OSError, RuntimeError) as error:
             message = f'{engine} = "exllamav2": it cannot be used here: {_said(error)}.'
-            raise ModelError("exllama-missing", message, _WITHOUT_GPU) from error
+            raise ModelError("exllama-missing", message, _FIX) from error
         return exllamav2
 
     def _start(self, exllamav2: Any) -> None:
@@ -161,19 +160,13 @@ class ExLlama:
     def _part(
         self, source: str, check: Callable[[], None], grow: Callable[[str], None]
     ) -> Translation:
-        prompt = self._rendered(source)
-        tokens, cap = self._prompt(prompt)
+        tokens, cap, end = self._prompt(source)
         if len(tokens) + cap > self._context:
             sizes = f"{len(tokens)} tokens of prompt and {cap} of answer"
             raise EngineError("text-too-long", f"{sizes} do not fit the context.")
-        with closing(self._pieces(tokens, cap, prompt.end, check)) as pieces:
+        with closing(self._pieces(tokens, cap, end, check)) as pieces:
             return read_answer(
-                pieces,
-                engine=self.name,
-                source=source,
-                target=self.target,
-                end=prompt.end,
-                grow=grow,
+                pieces, engine=self.name, source=source, target=self.target, end=end, grow=grow
             )
 
     def _pieces(
@@ -185,7 +178,11 @@ class ExLlama:
             input_ids=torch.tensor([tokens]),
             max_new_tokens=cap,
             gen_settings=self._runtime.ExLlamaV2Sampler.Settings.greedy(),
-            stop_conditions=self._ends(end),
+            # Gemma's end of a turn is one token, a line break is text.
+            stop_conditions=[
+                self._tokenizer.eos_token_id,
+                self._tokenizer.extended_piece_to_id.get(end, end),
+            ],
         )
         self._generator.enqueue(job)
         try:
@@ -193,46 +190,28 @@ class ExLlama:
                 check()
                 for result in self._generator.iterate():
                     if result["stage"] == "streaming":
-                        yield _piece(result, len(tokens))
+                        finish = _FINISHES.get(result.get("eos_reason"), "stop")
+                        made = int(result.get("new_tokens", 0))
+                        yield Piece(result.get("text", ""), finish, len(tokens), made)
         finally:
             # However it ends: what is left of it would be worked on with the next text.
             self._generator.cancel(job)
 
-    def _ends(self, end: str) -> list[int | str]:
-        """Return what ends an answer: Gemma's end of a turn is one token, a line break is text."""
-        control = self._tokenizer.extended_piece_to_id.get(end)
-        return [self._tokenizer.eos_token_id, end if control is None else control]
-
     def _fits(self, text: str) -> bool:
-        tokens, cap = self._prompt(self._rendered(text))
+        tokens, cap, _ = self._prompt(text)
         return len(tokens) + cap <= self._context
 
-    def _rendered(self, text: str) -> prompts.Prompt:
-        return prompts.render(
-            self._style, prompts.harmless(text), self._source, self.target, self._section
-        )
+    def _prompt(self, text: str) -> tuple[list[int], int, str]:
+        """Return the prompt's tokens, how many its answer may have, and what ends it."""
+        spoken = prompts.harmless(text)
+        prompt = prompts.render(self._style, spoken, self._source, self.target, self._section)
+        tokens = self._encode(f"{prompt.head}{prompt.text}{prompt.tail}", add_bos=True)
+        return tokens, 20 + int(2.5 * len(self._encode(prompt.text))), prompt.end
 
-    def _prompt(self, prompt: prompts.Prompt) -> tuple[list[int], int]:
-        """Return the prompt's tokens, and how many its answer may have."""
-        spoken = self._encode(prompt.text, special=False)
-        head = self._encode(prompt.head, special=True, begin=True)
-        tokens = [*head, *spoken, *self._encode(prompt.tail, special=True)]
-        return tokens, 20 + int(2.5 * len(spoken))
-
-    def _encode(self, text: str, *, special: bool, begin: bool = False) -> list[int]:
-        if not text and not begin:
-            return []
-        ids = self._tokenizer.encode(text, add_bos=begin, encode_special_tokens=special)
+    def _encode(self, text: str, *, add_bos: bool = False) -> list[int]:
+        ids = self._tokenizer.encode(text, add_bos=add_bos, encode_special_tokens=True)
         tokens: list[int] = ids[0].tolist()
         return tokens
-
-
-def _piece(result: dict[str, Any], prompt_tokens: int) -> Piece:
-    """Return what an iteration has made; its last result tells why it ended."""
-    if not result["eos"]:
-        return Piece(result.get("text", ""))
-    finish = "length" if result["eos_reason"] == "max_new_tokens" else "stop"
-    return Piece(result.get("text", ""), finish, prompt_tokens, int(result["new_tokens"]))
 
 
 def _said(error: Exception) -> str:

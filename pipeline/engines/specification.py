@@ -7,14 +7,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-Kind = Literal["whisper", "moonshine", "sherpa-onnx", "marian", "gemma", "exllamav2", "openai"]
+Kind = Literal["whisper", "moonshine", "marian", "gemma", "exllamav2", "openai"]
 
-RECOGNIZERS: frozenset[Kind] = frozenset({"whisper", "moonshine", "sherpa-onnx"})
+RECOGNIZERS: frozenset[Kind] = frozenset({"whisper", "moonshine"})
 
 GPU_SHARES: Mapping[Kind, tuple[float, ...]] = {
     "whisper": (1.0, 0.0),
     "moonshine": (1.0,),
-    "sherpa-onnx": (1.0,),
     "marian": (1.0,),
     "gemma": (1.0, 0.5, 0.0),
     "exllamav2": (1.0,),
@@ -109,10 +108,29 @@ class Part:
 
 
 # The better an engine can be done without, the sooner the kernel is to take it.
-RECOGNIZER = Part("stt", "the recognizer", "captions come late until it is back", True, 300)
-QUICK = Part(
-    *("partial", "the quick translator", "the spoken words stand in for its captions"), False, 500
+RECOGNIZER = Part(
+    "stt", "the recognizer", "captions come late until it is back", waits=True, oom_score_adj=300
 )
-FINAL = Part("final", "the final translator", "the quick one makes the finals", False, 700)
-SECOND = Part("compare", "the second translator", "nothing is compared", False, 900, niceness=10)
+QUICK = Part(
+    "partial",
+    "the quick translator",
+    "the spoken words stand in for its captions",
+    waits=False,
+    oom_score_adj=500,
+)
+FINAL = Part(
+    "final",
+    "the final translator",
+    "the quick one makes the finals",
+    waits=False,
+    oom_score_adj=700,
+)
+SECOND = Part(
+    "compare",
+    "the second translator",
+    "nothing is compared",
+    waits=False,
+    oom_score_adj=900,
+    niceness=10,
+)
 """Niceness 10 is about a tenth of the others' share of a busy core."""

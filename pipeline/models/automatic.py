@@ -56,13 +56,7 @@ def recognizer_name(settings: Settings) -> str:
 
 def _own_model(settings: Settings) -> Path:
     """Return the folder of the model that a streaming engine's package brings along."""
-    stt, source = settings.stt, settings.translate.source
-    if stt.engine != "moonshine":
-        raise ConfigError(
-            "model-unnamed",
-            f'stt.engine = "{stt.engine}" brings no model along.',
-            "Set stt.model to the folder of one (docs/MODELS.md says which).",
-        )
+    source = settings.translate.source
     if source != "en":
         raise ConfigError(
             "lang-unsupported",

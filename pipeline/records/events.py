@@ -27,7 +27,7 @@ class ModelUsed:
     """The model that an engine has loaded."""
 
     engine: str
-    """`whisper`, `moonshine`, `sherpa-onnx`, `marian` or `gemma`."""
+    """`whisper`, `moonshine`, `marian` or `gemma`."""
     setting: str
     """As the settings name it."""
     file: str

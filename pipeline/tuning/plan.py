@@ -104,9 +104,8 @@ def steps(role: Role, settings: Settings, machine: Machine, layers: int = 0) -> 
     if role == "stt":
         stt = settings.stt
         if stt.local_engine != "whisper":
-            # On the CPU both; Moonshine counts its threads by itself.
-            most = machine.cores if stt.engine == "sherpa-onnx" else stt.threads
-            return [_threads("stt.threads", most, stt.threads)]
+            # On the CPU, where it counts its threads by itself: measured as it is set.
+            return [Step(({"stt.threads": stt.threads},), on_cpu=True)]
         own = stt.compute_type if stt.device == "cpu" else "int8"
         places: list[Values] = [{"stt.device": "cpu", "stt.compute_type": own}]
         if machine.cuda:

@@ -28,7 +28,7 @@ NEVER = {"server": {"session", "workers"}}
 
 HEAVY = {
     *("torch", "ctranslate2", "faster_whisper", "llama_cpp", "sounddevice", "onnxruntime"),
-    *("comet", "huggingface_hub", "moonshine_voice", "sentencepiece", "sherpa_onnx", "soundfile"),
+    *("comet", "huggingface_hub", "moonshine_voice", "sentencepiece", "soundfile"),
 }
 HEAVY_IN = {"audio", "engines", "models", "evaluation/comet", "tuning"}
 """Packages and modules that may import a heavy library, when it is needed."""

@@ -72,6 +72,9 @@ class ExLlamaV2Tokenizer:
         ids = self._llama.tokenize(text, special=True)
         return np.array([[*(self._llama.begin if add_bos else []), *ids]])
 
+    def decode(self, ids: Sequence[int]) -> str:
+        return b"".join(map(self._llama.piece, ids)).decode()
+
 
 class ExLlamaV2DynamicJob:
     def __init__(

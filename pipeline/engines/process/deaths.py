@@ -84,7 +84,7 @@ def _smaller(spec: EngineSpec) -> str:
         setting(spec.section, key) for key in ("model", "compute_type", "context")
     )
     match spec.kind:
-        case "moonshine" | "sherpa-onnx":
+        case "moonshine":
             return f"a smaller {model} needs less"
         case "whisper":
             return f'a smaller {model}, or {compute_type} = "int8", needs less'

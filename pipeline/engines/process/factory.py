@@ -5,7 +5,7 @@ Nothing heavy is imported before they load.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
@@ -16,9 +16,11 @@ from pipeline.audio.protocols import AudioSource, SongDetector, SpeechDetector
 from pipeline.audio.silero_vad import Silero
 from pipeline.audio.song_head import LinearSongDetector
 from pipeline.config.schema import Settings
-from pipeline.core.errors import ConfigError, ModelError
+from pipeline.core.errors import ConfigError, EngineError, ModelError
+from pipeline.core.standing import Standing
+from pipeline.core.terms import WantedTerm
+from pipeline.core.types import Translation
 from pipeline.dictionary.store import Dictionary
-from pipeline.engines.process.broken import BrokenTranslator
 from pipeline.engines.process.engine_process import (
     EngineProcess,
     RecognizerProcess,
@@ -30,12 +32,12 @@ from pipeline.engines.process.model_specs import (
     exllama_spec,
     gemma_spec,
     marian_spec,
+    moonshine_spec,
     openai_spec,
-    streaming_spec,
 )
 from pipeline.engines.process.sharing import LanguageTranslator, SharedTranslator, Turns, process_of
 from pipeline.engines.prompts import language
-from pipeline.engines.protocols import Recognizer, Translator
+from pipeline.engines.protocols import Recognizer, Translator, never
 from pipeline.engines.specification import FINAL, QUICK, RECOGNIZER, SECOND, EngineSpec, Part
 from pipeline.models.automatic import recognizer_name, require_languages
 from pipeline.models.crash_history import crash_history
@@ -109,7 +111,7 @@ def local_recognizer_spec(settings: Settings) -> EngineSpec:
     require_languages("stt", name, settings)
     model = resolve("stt", name, settings.models.directory)
     if stt.local_engine != "whisper":
-        return streaming_spec(stt, model)
+        return moonshine_spec(stt, model)
     arguments = {
         "device": stt.device,
         "compute_type": stt.compute_type,
@@ -178,6 +180,33 @@ def compare_spec(settings: Settings) -> EngineSpec | None:
         case "exllamav2":
             return exllama_spec(settings, compare, _COMPARE)
     return None
+
+
+class BrokenTranslator:
+    """A Translator whose files are broken: it says so (`error`) when it is to be loaded."""
+
+    deadline_s = 0.0
+    degraded_reason = ""
+
+    def __init__(self, error: ModelError) -> None:
+        self.name = ""
+        self.is_cancelled: Callable[[], bool] = never
+        self._error = error
+
+    def load(self) -> None:
+        """Raises ModelError."""
+        raise self._error
+
+    def translate(
+        self,
+        text: str,  # noqa: ARG002 - the protocol's
+        on_text: Callable[[str], None] | None = None,  # noqa: ARG002
+        draft: str = "",  # noqa: ARG002
+        standing: Standing | None = None,  # noqa: ARG002
+        wanted: Sequence[WantedTerm] = (),  # noqa: ARG002
+    ) -> Translation:
+        """Raises EngineError."""
+        raise EngineError(self._error.code, self._error.message)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,15 +12,12 @@ from pipeline.engines.specification import RECOGNIZERS, EngineSpec, Kind
 _CLASSES: Mapping[Kind, tuple[str, str]] = {
     "whisper": ("ctranslate2.whisper", "Whisper"),
     "moonshine": ("streaming.moonshine", "Moonshine"),
-    "sherpa-onnx": ("streaming.sherpa", "Sherpa"),
     "marian": ("ctranslate2.marian", "Marian"),
     "gemma": ("llama_cpp.gemma", "Gemma"),
     "exllamav2": ("exllama", "ExLlama"),
     "openai": ("remote.openai", "OpenAi"),
 }
 """Module and class of each kind, by name: a process for one engine imports that one only."""
-
-_STREAMING: frozenset[Kind] = frozenset({"moonshine", "sherpa-onnx"})
 
 
 def make(spec: EngineSpec) -> Recognizer | Translator:
@@ -33,7 +30,7 @@ def make_recognizer(spec: EngineSpec) -> Recognizer:
     arguments = dict(spec.arguments)
     server = arguments.pop("server", None)
     made = _class_of(spec.kind)(spec.model, section=spec.section, **arguments)
-    if spec.kind in _STREAMING:
+    if spec.kind == "moonshine":
         made = _class("streaming.incremental", "IncrementalRecognizer")(made)
     if server:
         there = _class("remote.openai_speech", "OpenAiSpeech")(**server)

@@ -16,23 +16,18 @@ from pipeline.models.registry import Role, read_registry
 from pipeline.models.resolve import resolve
 from pipeline.models.store import directory_of
 
-_EXTRAS = {"moonshine": "moonshine_voice", "sherpa-onnx": "sherpa_onnx"}
-"""The package of each streaming recognizer; its extra is called as the engine is."""
 
-
-def streaming_spec(stt: Stt, model: Path) -> EngineSpec:
+def moonshine_spec(stt: Stt, model: Path) -> EngineSpec:
     """Return the description of a streaming recognizer. Raises ConfigError."""
-    require_extra(_EXTRAS[stt.engine], stt.engine, f'stt.engine = "{stt.engine}"')
+    require_extra("moonshine_voice", "moonshine", 'stt.engine = "moonshine"')
     if stt.device == "cuda":
         raise ConfigError(
             "config-bad-value",
-            f'stt.device = "cuda": {stt.engine} hears on the CPU here.',
+            'stt.device = "cuda": moonshine hears on the CPU here.',
             'Set stt.device to "cpu", or stt.engine to "whisper".',
         )
-    # Moonshine takes no number of threads.
-    arguments = {"threads": stt.threads} if stt.engine == "sherpa-onnx" else {}
-    name = f"{stt.engine}:{model.name}"
-    return EngineSpec(stt.engine, name, model, arguments, section="stt")
+    # It takes no number of threads.
+    return EngineSpec("moonshine", f"moonshine:{model.name}", model, {}, section="stt")
 
 
 def behind_server(local: EngineSpec, settings: Settings) -> EngineSpec:

@@ -10,8 +10,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import groupby
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 import numpy as np
 
@@ -187,22 +186,12 @@ def _text(pieces: Sequence[Piece]) -> str:
 
 def _words(pieces: Sequence[Piece]) -> tuple[Word, ...]:
     """Return the words and how sure the recognizer is of them, () if it does not tell of all."""
-    if any(piece.probability is None for piece in pieces):
+    sure = [
+        (each.text.strip(), each.probability) for each in pieces if each.probability is not None
+    ]
+    if len(sure) < len(pieces):
         return ()
-    count = 0
-    numbered: list[tuple[int, Piece]] = []
-    for piece in pieces:
-        count += piece.text[:1].isspace() or not numbered
-        numbered.append((count, piece))
-    return tuple(
-        _word([piece for _, piece in word]) for _, word in groupby(numbered, lambda each: each[0])
-    )
-
-
-def _word(pieces: Sequence[Piece]) -> Word:
-    # A word is as sure as all of its pieces together.
-    probabilities: list[Any] = [piece.probability for piece in pieces]
-    return Word(_text(pieces), round(float(np.prod(probabilities)), 4))
+    return tuple(Word(text, round(probability, 4)) for text, probability in sure)
 
 
 def _common(first: Sequence[Piece], second: Sequence[Piece]) -> int:

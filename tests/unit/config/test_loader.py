@@ -114,6 +114,11 @@ def test_a_variable_with_too_few_underscores_is_refused(
         ("audio = 3\n", "church.toml: audio", "this is a section"),
         ("[server]\nport = true\n", "church.toml: server.port", "a number is expected, not True"),
         ("[vad]\nthreshold = false\n", "church.toml: vad.threshold", "a number is expected"),
+        (
+            "[stt]\nengine = 'sherpa-onnx'\n",
+            "church.toml: stt.engine",
+            '"sherpa-onnx" is gone: use "moonshine" or "whisper"',
+        ),
         ("[publish]\nchurch = 'a.>'\n", "publish.church", "letters, digits, - and _, 64 at most"),
     ],
 )

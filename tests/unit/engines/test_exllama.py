@@ -77,9 +77,10 @@ def test_the_language_may_change_between_calls(
 ) -> None:
     stand_in.install(monkeypatch)
     made = ExLlama(folder, prompt="translategemma", deadline_s=PATIENT_S)
-    spanish, french = (made._rendered(TEXT).head for made.target in ("es", "fr"))
-    assert "Spanish (es)" in spanish
-    assert "French (fr)" in french
+    made.load()
+    spanish, french = (made._prompt(TEXT)[0] for made.target in ("es", "fr"))
+    assert "Spanish (es)" in made._tokenizer.decode(spanish)
+    assert "French (fr)" in made._tokenizer.decode(french)
 
 
 def test_what_is_late_or_not_wanted_is_given_up_and_leaves_nothing_behind(engine: ExLlama) -> None:

@@ -181,15 +181,6 @@ class TestLanguages:
         require_languages(role, name, changed(settings, values))
 
 
-def test_a_streaming_engine_without_a_model_of_its_own_must_be_given_one(
-    settings: Settings,
-) -> None:
-    with pytest.raises(ConfigError, match=r"Set stt\.model to the folder .*\[model-unnamed\]"):
-        recognizer_name(changed(settings, {"stt.engine": "sherpa-onnx"}))
-    named = changed(settings, {"stt.engine": "sherpa-onnx", "stt.model": "/opt/zipformer"})
-    assert recognizer_name(named) == "/opt/zipformer"
-
-
 def test_moonshines_own_model_hears_english_only(settings: Settings) -> None:
     spanish = {"stt.engine": "moonshine", "translate.source": "es", "translate.target": "en"}
     with pytest.raises(ConfigError, match=r"hears en, .* is es\..*\[lang-unsupported\]"):
@@ -197,8 +188,8 @@ def test_moonshines_own_model_hears_english_only(settings: Settings) -> None:
 
 
 def test_people_read_a_streaming_recognizers_name_and_not_where_it_lies(settings: Settings) -> None:
-    named = changed(settings, {"stt.engine": "sherpa-onnx", "stt.model": "/opt/zipformer-en"})
-    assert names_in_use(named)["recognizer"] == "sherpa-onnx:zipformer-en"
+    named = changed(settings, {"stt.engine": "moonshine", "stt.model": "/opt/base-en"})
+    assert names_in_use(named)["recognizer"] == "moonshine:base-en"
 
 
 def test_behind_a_server_stands_the_recognizer_that_would_hear_here(settings: Settings) -> None:

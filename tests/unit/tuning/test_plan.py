@@ -162,9 +162,6 @@ def test_of_two_measurements_of_the_same_the_quicker_counts() -> None:
     assert quicker(trial(None), trial(None)) == trial(None)
 
 
-def test_of_a_streaming_recognizer_only_threads_of_the_cpu_are_tried() -> None:
-    sherpa = changed(SETTINGS, {"stt.engine": "sherpa-onnx"})
-    (threads,) = steps("stt", sherpa, WORKSTATION)
-    assert tried(threads) == [1, 2, 4, 6]
+def test_a_streaming_recognizer_is_measured_as_it_is_set() -> None:
     (as_set,) = steps("stt", changed(SETTINGS, {"stt.engine": "moonshine"}), WORKSTATION)
-    assert max(tried(as_set), key=str) == SETTINGS.stt.threads
+    assert tried(as_set) == [SETTINGS.stt.threads]

@@ -68,8 +68,8 @@ def test_hear_trains_as_the_program_hears(capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_only_whisper_learns_to_hear(capsys: pytest.CaptureFixture[str]) -> None:
-    needs_module("sherpa_onnx")
-    Path("config.toml").write_text('[stt]\nengine = "sherpa-onnx"\nmodel = "."\n')
+    needs_module("moonshine_voice")
+    Path("config.toml").write_text('[stt]\nengine = "moonshine"\nmodel = "."\n')
     assert main(["learn", "hear", "--dry-run", "--data", "learning"]) == 78
     assert "only Whisper can learn to hear here" in capsys.readouterr().err
 

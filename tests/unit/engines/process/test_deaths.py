@@ -68,7 +68,6 @@ def test_every_engine_names_settings_that_exist_and_are_its_own() -> None:
     engines: list[tuple[Kind, str]] = [
         ("whisper", "stt"),
         ("moonshine", "stt"),
-        ("sherpa-onnx", "stt"),
         ("marian", "translate.partial"),
         ("marian", "translate.compare"),
         ("gemma", "translate.final"),

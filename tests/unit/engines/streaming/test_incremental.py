@@ -162,13 +162,3 @@ def test_a_word_that_stands_and_is_heard_a_little_later_comes_once() -> None:
     standing = (Piece(1, " one", 0.0, 1.0),)
     again = (Piece(9, " won", 0.1, 1.2), Piece(2, " two", 1.2, 2.0))
     assert [piece.text for piece in keep(standing, again)] == [" one", " two"]
-
-
-def test_words_of_several_pieces_have_the_product_of_their_probabilities() -> None:
-    class Pieces(Numbers):
-        def push(self, pcm: Pcm, *, is_last: bool = False) -> Heard:
-            texts = ("HAL", "LO", " W", "ORLD")
-            return Heard(tuple(Piece(piece_id(t), t, probability=0.5) for t in texts))
-
-    words = IncrementalRecognizer(Pieces()).recognize(spoken(1), final=True).words
-    assert [(word.text, word.probability) for word in words] == [("HALLO", 0.25), ("WORLD", 0.25)]

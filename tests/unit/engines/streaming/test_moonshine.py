@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,14 +12,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pipeline.core.errors import ModelError
+from pipeline.core.errors import EngineGoneError, ModelError
 from pipeline.core.extras import require_extra
 from pipeline.core.resources import bundled
 from pipeline.core.types import SAMPLE_RATE, Pcm
+from pipeline.engines.process.engine_process import RecognizerProcess
+from pipeline.engines.specification import EngineSpec
 from pipeline.engines.streaming.incremental import IncrementalRecognizer
 from pipeline.engines.streaming.moonshine import Moonshine, heard, kind_of
 from pipeline.evaluation.voices import score_text
 from scripts.bench.accuracy import Material, material
+from tests.support.engine_processes import kept_processes
 from tests.support.needs import needs_file, needs_module
 
 VOICES = bundled("demo", "voices")
@@ -99,6 +104,24 @@ def test_all_in_one_piece_is_heard_as_in_many(model: Path, sentence: Pcm) -> Non
     assert whole.committed
     assert whole.tail == ()
     engine.close()
+
+
+@pytest.mark.slow
+def test_a_process_that_dies_in_the_middle_of_an_utterance_costs_no_word(
+    model: Path, sentence: Pcm
+) -> None:
+    with kept_processes() as keep:
+        kept = keep("stt", engine=EngineSpec("moonshine", "moonshine:tiny-en", model, {}, "stt"))
+        process = kept.process
+        assert isinstance(process, RecognizerProcess)
+        process.load()
+        half = process.recognize(sentence[: len(sentence) // 2], final=False)
+        prefix = [token.id for token in half.tokens]
+        os.kill(kept.pid, signal.SIGKILL)
+        with pytest.raises(EngineGoneError):
+            process.recognize(sentence, final=True, prefix=prefix)
+        whole = process.recognize(sentence, final=True, prefix=prefix)
+    assert whole.text == "Ask what you can do for your country."
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pipeline.records.pauses import BINS_MS, PauseHistogram
+from pipeline.records.summary import BINS_MS, PauseHistogram
 from tests.support.utterances import final, kept
 
 

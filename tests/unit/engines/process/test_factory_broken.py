@@ -9,7 +9,7 @@ import pytest
 from pipeline.config.loader import load
 from pipeline.core.errors import ConfigError, EngineError, ModelError
 from pipeline.engines.process import factory
-from pipeline.engines.process.broken import BrokenTranslator
+from pipeline.engines.process.factory import BrokenTranslator
 from tests.support.model_fixtures import pulled, starter_files
 
 

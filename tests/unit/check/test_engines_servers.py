@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pipeline.check.servers import ask_to_hear, ask_to_translate, place_of
+from pipeline.check.engines import ask_to_hear, ask_to_translate, place_of
 from pipeline.engines.remote.openai import OpenAi
 from pipeline.engines.remote.openai_speech import OpenAiSpeech
 from pipeline.engines.specification import EngineSpec
