@@ -4,7 +4,8 @@ The Bible is a TSV with the header `book chapter verse es_rv1909 en_kjv en_asv e
 Tatoeba is `English TAB Spanish` without a header; the sermon phrases are like Tatoeba and may be
 absent. Another language than Spanish has a Bible of its own, with a column whose name begins with
 its code (`fr_lsg1910`) and the verses numbered as in the first; and phrases, no Tatoeba. Both
-learn how preachers talk today from `modern_speech.tsv`, a column a language. Files may be plain,
+learn how preachers talk today from `modern_speech.tsv` and `church_talk.tsv`, a column a language.
+Files may be plain,
 .xz or .gz. Held out are whole books, so that no other English version of a verse leaks into
 training, and 500 Tatoeba pairs chosen with a fixed seed.
 """
@@ -35,6 +36,8 @@ BIBLE_VERSIONS = ("kjv", "asv", "nheb", "bbe")
 SERMON_PHRASES = Path(__file__).with_name("sermon_phrases.tsv")
 SERMON_TEST = Path(__file__).with_name("sermon_test.tsv")
 MODERN_SPEECH = Path(__file__).with_name("modern_speech.tsv")
+CHURCH_TALK = Path(__file__).with_name("church_talk.tsv")
+"""What translators got wrong most, by kind: idioms, numbers, negation, fragments, testimonies."""
 MODERN = "modern"
 TAUGHT = "taught"
 SPANISH = "es"
@@ -196,7 +199,7 @@ def inputs_of(options: argparse.Namespace) -> list[Path]:
     if options.mix is not None:
         return [options.mix / name for name in ("train.jsonl", "held_out.jsonl")]
     found = [options.bible, options.tatoeba, options.target_bible]
-    found.append(MODERN_SPEECH)
+    found += [MODERN_SPEECH, CHURCH_TALK]
     if options.taught is not None:
         found += [taught_file(options.taught, target) for target in options.target]
     for target in options.target:
@@ -297,11 +300,13 @@ def load_other(bible: Path, target_bible: Path, target: str) -> Split:
 
 def modern_speech(target: str) -> list[Pair]:
     """Return how preachers talk today, in a language that it was written in; else nothing."""
-    with _open(MODERN_SPEECH) as file:
-        rows = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
-        if target not in (rows.fieldnames or ()):
-            return []
-        return [Pair(row["en"], row[target], MODERN) for row in rows]
+    found: list[Pair] = []
+    for path in (MODERN_SPEECH, CHURCH_TALK):
+        with _open(path) as file:
+            rows = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
+            if target in (rows.fieldnames or ()):
+                found += [Pair(row["en"], row[target], MODERN) for row in rows]
+    return found
 
 
 def preaching_of(target: str) -> tuple[Pair, ...]:
