@@ -128,7 +128,7 @@ class SessionRecorder:
         self._tally = SummaryBuilder()
         self._on_fault = on_fault
         self._queue: queue.Queue[_Item | None] = queue.Queue(_QUEUE)
-        self._keeping = keeping
+        self._keeping, self._may_prune = keeping, True
         self._recordings = Recordings(self.folder, keeping.keep_audio)
         self._thread = Thread(self._run, "diagnostics", failed=self._broke, again=True)
         self._lock = threading.Lock()
@@ -168,8 +168,6 @@ class SessionRecorder:
 
     def start(self) -> None:
         """Begin to write."""
-        # By that thread: deleting years of sessions must not hold up the start.
-        self._put(self._keeping)
         self._thread.start()
 
     def record(self, record: Record) -> None:
@@ -268,6 +266,11 @@ class SessionRecorder:
             self._on_fault(Fault("diagnostics", "session-incomplete", message))
 
     def _run(self) -> None:
+        if self._may_prune:
+            # Once, should this thread begin anew; in it, since deleting years of sessions must not
+            # hold up the start.
+            self._may_prune = False
+            prune_older(self._keeping, self.folder)
         while (item := self._queue.get()) is not None:
             self._busy_since_s = time.monotonic()
             self._take(item)
