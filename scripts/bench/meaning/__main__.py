@@ -60,12 +60,13 @@ from scripts.bench.report_section import with_section
 
 TITLE = "## Meaning"
 PREFACE = """
-Made by `make bench-meaning`: sentences of preachers as recognized texts through dictionary, quick
-translator (draft), final translator, church truth, glossary and judge; n is how many. Wrong: those
-with a serious mistake, where something that a caption has to say is missing, or something stands
-there that it may not say. Marked: of these, those that the judge or a check doubts. False: right
-ones that are marked. A draft is counted as where there is no final translator. Time plays no part:
-no engine runs out of it, and how busy the machine is changes no count.
+Made by `make bench-meaning` (`python -m scripts.bench.meaning --help` says more): sentences of
+preachers as recognized texts through dictionary, quick translator (draft), final translator, church
+truth, glossary and judge; n is how many. Wrong: those with a serious mistake, where something that
+a caption has to say is missing, or something stands there that it may not say. Marked: of these,
+those that the judge or a check doubts. False: right ones that are marked. A draft is counted as
+where there is no final translator. Sound, and the rules against texts that the recognizer made up,
+play no part. The machine was busy, which changes no count: no engine runs out of time here.
 """
 _SHORT = ("wrong", "marked", "false", "chrF")
 
@@ -133,12 +134,10 @@ def show(counted: dict[tuple[str, str, Stage], Count], bad: Sequence[Outcome]) -
     head, *body = rows(counted)
     # As narrow as it can be: it fits into 80 columns.
     printed = Table(
-        *head,
-        title=TITLE.removeprefix("## "),
-        box=SIMPLE_HEAD,
-        collapse_padding=True,
-        pad_edge=False,
+        title=TITLE.removeprefix("## "), box=SIMPLE_HEAD, collapse_padding=True, pad_edge=False
     )
+    for name in head:
+        printed.add_column(name.replace(": ", ":\n"), no_wrap=True)
     for row in body:
         printed.add_row(*row, style="bold" if row[1] == ALL else "", end_section=row[1] == ALL)
     console.print(printed)
