@@ -22,3 +22,11 @@ def test_a_new_section_comes_behind_those_of_its_kind() -> None:
     last = "# All\n\n## Live: a\n\nold\n"
     assert with_section(last, "## Live: b", new, behind="## Live: ").endswith("old\n\n" + new)
     assert with_section("# All\n", "## Live: b", new, behind="## Live: ") == "# All\n\n" + new
+
+
+def test_a_new_section_can_come_before_all_others() -> None:
+    text = "# All\n\nwords\n\n## A\n\na\n"
+    placed = with_section(text, "## B", "## B\n\nnew\n", is_first=True)
+    assert placed == "# All\n\nwords\n\n## B\n\nnew\n\n## A\n\na\n"
+    assert with_section(placed, "## B", "## B\n\nnew\n", is_first=True) == placed
+    assert with_section("# All\n", "## B", "## B\n", is_first=True) == "# All\n\n## B\n"

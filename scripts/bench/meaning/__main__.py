@@ -1,0 +1,216 @@
+"""Count captions that say something else than the speaker did, and how many of them are marked.
+
+    python -m scripts.bench.meaning                                     all sentences, es and fr
+    python -m scripts.bench.meaning --lang es --kind number --worst 45  one kind, all that is wrong
+    python -m scripts.bench.meaning --set translate.final.model=translategemma-4b --json found.json
+
+Each sentence of scripts/bench/meaning/sentences.toml goes as the recognized text through the
+program's own parts: dictionary, references spelled out, quick translator (the draft), final
+translator with that draft, church truth, glossary and judge. For each language the file says what
+a caption has to say (`must`) and may not say (`never`).
+
+wrong    sentences with a serious mistake: a `must` missed, or a `never` said
+marked   of these, those that the operator is told of: the judge doubts them, or a check does
+false    right ones that are marked all the same
+n        sentences
+chrF     against one good translation of each, 0 to 100: how alike the letters are, not the meaning
+
+A draft is counted as if there were no final translator: compared and judged as finals are. No
+engine runs out of time, so that a busy machine changes no count. The settings are those of
+config.toml, as for the program itself; --set changes one for this run.
+
+--json keeps everything that is known of each caption, with the features of the judge, of which its
+next fit is made.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+import orjson
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import track
+from rich.table import Table
+
+from pipeline.config.schema import Settings
+from pipeline.core import logs
+from pipeline.core.errors import StarkError
+from pipeline.core.types import Recognition
+from scripts.bench.machine import machine
+from scripts.bench.meaning import sentences as material
+from scripts.bench.meaning.chain import Chain, settings_for
+from scripts.bench.meaning.results import (
+    ALL,
+    STAGES,
+    Count,
+    Outcome,
+    Stage,
+    counts,
+    outcomes,
+    worst,
+)
+from scripts.bench.meaning.sentences import Sentence
+from scripts.bench.report_section import with_section
+
+TITLE = "## Meaning"
+PREFACE = """
+Made by `make bench-meaning` (`python -m scripts.bench.meaning --help` says more): sentences of
+preachers as recognized texts through dictionary, quick translator (draft), final translator, church
+truth, glossary and judge; n is how many. Wrong: those with a serious mistake, where something that
+a caption has to say is missing, or something stands there that it may not say. Marked: of these,
+those that the judge or a check doubts. False: right ones that are marked. A draft is counted as
+where there is no final translator. Sound, and the rules against texts that the recognizer made up,
+play no part. The machine was busy, which changes no count: no engine runs out of time here.
+"""
+_SHORT = ("wrong", "marked", "false", "chrF")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run, print and write; return the exit code."""
+    arguments = _arguments(argv)
+    logs.configure("error", "auto")
+    try:
+        given = dict(each.partition("=")[::2] for each in arguments.set)
+        chosen = material.chosen(
+            material.read(arguments.sentences),
+            arguments.lang,
+            kinds=arguments.kind,
+            most=arguments.most,
+        )
+        used = {lang: settings_for(lang, given) for lang in arguments.lang}
+        # All of them first: a wrong setting is told before anything is translated.
+        chains = [Chain(each) for each in used.values()]
+        found: list[Outcome] = []
+        while chains:
+            found += run(chains.pop(0), chosen)
+    except StarkError as error:
+        print(error, file=sys.stderr)
+        return error.exit_code
+    counted = counts(found)
+    show(counted, worst(found, arguments.worst))
+    if arguments.json:
+        arguments.json.write_bytes(_json(found, used))
+    if arguments.markdown:
+        write(arguments.markdown, counted, used)
+    return 0
+
+
+def run(chain: Chain, sentences: Sequence[Sentence]) -> Iterator[Outcome]:
+    """Yield the draft and the final of each sentence. Raises StarkError."""
+    chain.load()
+    lang = chain.settings.translate.target
+    bar = track(sentences, f"translating, {lang}", console=Console(stderr=True))
+    for sentence in bar:
+        yield from outcomes(sentence, lang, chain.captions(Recognition(sentence.said)))
+    for fault in chain.faults:
+        print(f"{lang}: {fault.message} [{fault.code}]", file=sys.stderr)
+
+
+def rows(counted: dict[tuple[str, str, Stage], Count]) -> list[list[str]]:
+    """Return the rows of the table, the heading first."""
+    heading = [
+        f"{stage}: {name}" if name == "wrong" else name for stage in STAGES for name in _SHORT
+    ]
+    table = [["lang", "kind", "n", *heading]]
+    for lang, kind in dict.fromkeys(key[:2] for key in counted):
+        both = [counted[lang, kind, stage] for stage in STAGES]
+        figures = [
+            (each.wrong, each.marked, each.falsely, "-" if each.chrf is None else each.chrf)
+            for each in both
+        ]
+        table.append([lang, kind, str(both[0].sentences), *(str(n) for f in figures for n in f)])
+    return table
+
+
+def show(counted: dict[tuple[str, str, Stage], Count], bad: Sequence[Outcome]) -> None:
+    """Print the table, and the worst of the finals."""
+    console = Console()
+    head, *body = rows(counted)
+    # As narrow as it can be: it fits into 80 columns.
+    printed = Table(
+        title=TITLE.removeprefix("## "), box=SIMPLE_HEAD, collapse_padding=True, pad_edge=False
+    )
+    for name in head:
+        printed.add_column(name.replace(": ", ":\n"), no_wrap=True)
+    for row in body:
+        printed.add_row(*row, style="bold" if row[1] == ALL else "", end_section=row[1] == ALL)
+    console.print(printed)
+    for each in bad:
+        marked = "marked" if each.is_marked else "not marked"
+        lines = [
+            f"[bold]{each.id}[/bold], {each.lang}, {marked}: {escape('; '.join(each.mistakes))}",
+            f"  said   {escape(each.said)}",
+            f"  shown  {escape(each.text)}",
+        ]
+        console.print(*lines, sep="\n", soft_wrap=True, highlight=False)
+
+
+def write(
+    file: Path, counted: dict[tuple[str, str, Stage], Count], used: dict[str, Settings]
+) -> None:
+    """Put the section into a file, before all others where it has had none."""
+    head, *body = (f"| {' | '.join(row)} |" for row in rows(counted))
+    lines = "\n".join([head, "|---" * len(rows(counted)[0]) + "|", *body])
+    about = machine()
+    models = next(iter(_models(used).values()))
+    notes = (
+        f"- {about['date']}, {about['cpu']}; ctranslate2 {about['ctranslate2']}, "
+        f"llama-cpp-python {about['llama-cpp-python']}\n"
+        f"- quick translator {models['partial']}, final translator {models['final']}\n"
+    )
+    text = file.read_text("utf-8") if file.exists() else "# Benchmarks\n"
+    section = f"{TITLE}\n{PREFACE}\n{lines}\n\n{notes}"
+    file.write_text(with_section(text, TITLE, section, is_first=True), "utf-8")
+
+
+def _models(used: dict[str, Settings]) -> dict[str, dict[str, str]]:
+    return {
+        lang: {
+            "partial": f"{each.translate.partial.engine} {each.translate.partial.model}",
+            "final": f"{each.translate.final.engine} {each.translate.final.model}",
+        }
+        for lang, each in used.items()
+    }
+
+
+def _json(found: Sequence[Outcome], used: dict[str, Settings]) -> bytes:
+    told = {
+        "machine": machine(),
+        "models": _models(used),
+        "captions": [asdict(each) for each in found],
+    }
+    return orjson.dumps(told, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+
+
+def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m scripts.bench.meaning",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--lang", nargs="+", default=["es", "fr"], metavar="LANG",
+                        help="target languages (default es fr)")  # fmt: skip
+    parser.add_argument("--kind", nargs="+", default=[], metavar="KIND",
+                        help="kinds of sentences (default all)")  # fmt: skip
+    parser.add_argument("--most", type=int, default=0, metavar="N",
+                        help="the first so many of each kind (default 0: all)")  # fmt: skip
+    parser.add_argument("--worst", type=int, default=10, metavar="N",
+                        help="wrong finals to print, unmarked ones first (default 10)")  # fmt: skip
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE",
+                        help="a setting, such as translate.final.model=...")  # fmt: skip
+    parser.add_argument("--sentences", type=Path, default=material.FILE, metavar="FILE",
+                        help="other sentences, in the same form")  # fmt: skip
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write every caption to a file")
+    parser.add_argument("--markdown", type=Path, metavar="FILE",
+                        help="write the table into this file's section")  # fmt: skip
+    return parser.parse_args(argv)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,131 @@
+"""What came out, sentence by sentence, and what of it is counted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, get_args
+
+from sacrebleu.metrics.chrf import CHRF
+
+from pipeline.church.fidelity.doubt import evidence_of
+from pipeline.core.types import Caption
+from scripts.bench.meaning.chain import Captions
+from scripts.bench.meaning.sentences import Sentence
+
+Stage = Literal["draft", "final"]
+STAGES: tuple[Stage, ...] = get_args(Stage)
+ALL = "all"
+"""The row of all kinds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One caption of one sentence, and what is wrong with it."""
+
+    id: str
+    kind: str
+    lang: str
+    stage: Stage
+    said: str
+    heard: str
+    """As the dictionary corrected it; what was translated."""
+    text: str
+    ref: str
+    mistakes: tuple[str, ...]
+    is_marked: bool
+    """Whether an operator is shown that it may be wrong: by the judge, or by a check."""
+    chrf: float
+    engine: str
+    doubt: float | None
+    is_doubtful: bool
+    checks: tuple[Mapping[str, Any], ...]
+    evidence: Mapping[str, float | None]
+    """The features of the judge."""
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether it has a serious mistake."""
+        return bool(self.mistakes)
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """Some captions counted."""
+
+    sentences: int
+    wrong: int
+    marked: int
+    """Of the wrong ones, those that are marked."""
+    falsely: int
+    """Of the right ones, those that are marked."""
+    chrf: float | None
+    """Of all of them as one text, 0..100; None for no sentence."""
+
+
+def outcomes(sentence: Sentence, lang: str, captions: Captions) -> Iterator[Outcome]:
+    """Yield what became of a sentence: its draft, then its final."""
+    for stage in STAGES:
+        caption: Caption = getattr(captions, stage)
+        meaning = sentence.meanings[lang]
+        yield Outcome(
+            id=sentence.id,
+            kind=sentence.kind,
+            lang=lang,
+            stage=stage,
+            said=sentence.said,
+            heard=caption.transcript.text,
+            text=caption.text,
+            ref=meaning.ref,
+            mistakes=meaning.mistakes(caption.text),
+            is_marked=is_marked(caption),
+            chrf=round(float(CHRF().sentence_score(caption.text, [meaning.ref]).score), 1),
+            engine=caption.engine,
+            doubt=caption.doubt,
+            is_doubtful=caption.is_doubtful,
+            checks=tuple(asdict(each) for each in caption.checks),
+            evidence=asdict(evidence_of(caption)),
+        )
+
+
+def is_marked(caption: Caption) -> bool:
+    """Whether an operator is shown that a final may be wrong."""
+    return caption.is_doubtful or any(each.outcome == "doubtful" for each in caption.checks)
+
+
+def count(found: Sequence[Outcome]) -> Count:
+    """Return captions counted."""
+    wrong = [each for each in found if each.is_wrong]
+    texts, references = [each.text for each in found], [each.ref for each in found]
+    chrf = float(CHRF().corpus_score(texts, [references]).score) if found else None
+    return Count(
+        sentences=len(found),
+        wrong=len(wrong),
+        marked=sum(each.is_marked for each in wrong),
+        falsely=sum(each.is_marked and not each.is_wrong for each in found),
+        chrf=None if chrf is None else round(chrf, 1),
+    )
+
+
+def counts(found: Sequence[Outcome]) -> dict[tuple[str, str, Stage], Count]:
+    """Return captions counted by language, kind (and all of them) and stage, in their order."""
+    langs = dict.fromkeys(each.lang for each in found)
+    kinds = dict.fromkeys(each.kind for each in found)
+    return {
+        (lang, kind, stage): count(
+            [each for each in found
+             if (each.lang, each.stage) == (lang, stage) and kind in {each.kind, ALL}]
+        )
+        for lang in langs
+        for kind in (*kinds, ALL)
+        for stage in STAGES
+    }  # fmt: skip
+
+
+def worst(found: Iterable[Outcome], most: int) -> list[Outcome]:
+    """Return the worst finals with a serious mistake: those that nobody is warned of first.
+
+    Among these the ones with most mistakes, then those that are farthest from their reference.
+    """
+    wrong = [each for each in found if each.stage == "final" and each.is_wrong]
+    return sorted(wrong, key=lambda each: (each.is_marked, -len(each.mistakes), each.chrf))[:most]

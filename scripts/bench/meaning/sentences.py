@@ -1,0 +1,142 @@
+"""The sentences, and the reader of their file."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pipeline.core.errors import UsageError
+from scripts.bench.meaning.matching import is_met, patterns, words
+
+FILE = Path(__file__).with_name("sentences.toml")
+"""The sentences that ship."""
+
+_SOURCE = "en"
+_OWN = {"id", "kind", "spoken", _SOURCE}
+_FORM = "The comment at the top of scripts/bench/meaning/sentences.toml says what it has to have."
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """What a translation has to say, and may not say."""
+
+    must: tuple[str, ...]
+    never: tuple[str, ...]
+    ref: str
+    """One good translation."""
+
+    def mistakes(self, text: str) -> tuple[str, ...]:
+        """Return what is wrong with a translation, each as "lacks ..." or "says ..."."""
+        said = words(text)
+        lacks = [f"lacks {each}" for each in self.must if not is_met(each, said)]
+        says = [f"says {each}" for each in self.never if is_met(each, said)]
+        return (*lacks, *says)
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """What is said, and what its translations have to say."""
+
+    id: str
+    kind: str
+    """What it tries."""
+    said: str
+    is_spoken: bool
+    """Whether it is also for the benchmark's part with sound."""
+    meanings: Mapping[str, Meaning]
+    """By target language."""
+
+
+def read(file: Path = FILE) -> tuple[Sentence, ...]:
+    """Return the sentences of a file, in its order. Raises UsageError that names what is wrong."""
+    try:
+        content = tomllib.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError("sentences-unreadable", f"{file}: {error.strerror}.") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError("sentences-unreadable", f"{file} is not TOML: {error}.") from None
+    entries = content.get("sentence")
+    if not isinstance(entries, list) or not entries:
+        raise _wrong(file, "has no [[sentence]]")
+    found: dict[str, Sentence] = {}
+    for number, entry in enumerate(entries, 1):
+        sentence = _sentence(file, number, entry)
+        if sentence.id in found:
+            raise _wrong(file, f"two sentences have the id {sentence.id!r}")
+        found[sentence.id] = sentence
+    return tuple(found.values())
+
+
+def chosen(
+    sentences: Sequence[Sentence], langs: Sequence[str], *, kinds: Sequence[str], most: int
+) -> list[Sentence]:
+    """Return those of some kinds, and of each kind the first `most`; 0: all of them.
+
+    Raises UsageError where a kind is not there, or a sentence says nothing of a language.
+    """
+    there = list(dict.fromkeys(each.kind for each in sentences))
+    for kind in kinds:
+        if kind not in there:
+            message = f"There is no sentence of the kind {kind!r}."
+            raise UsageError("kind-unknown", message, f"There are: {', '.join(there)}.")
+    found: list[Sentence] = []
+    for kind in kinds or there:
+        alike = [each for each in sentences if each.kind == kind]
+        found += alike[:most] if most else alike
+    for lang in langs:
+        lacking = [each.id for each in found if lang not in each.meanings]
+        if lacking:
+            message = (
+                f"{len(lacking)} sentences say nothing of {lang!r}, the first is {lacking[0]}."
+            )
+            raise UsageError("language-unknown", message, "Add it to them, or leave it out.")
+    return found
+
+
+def _sentence(file: Path, number: int, entry: Mapping[str, Any]) -> Sentence:
+    name = entry.get("id", f"number {number}")
+    for key in ("id", "kind", _SOURCE):
+        if not isinstance(entry.get(key), str) or not entry[key].strip():
+            raise _wrong(file, f"sentence {name} lacks {key}")
+    if not isinstance(entry.get("spoken", False), bool):
+        raise _wrong(file, f"sentence {name}: spoken is true or false")
+    langs = [key for key in entry if key not in _OWN]
+    if not langs:
+        raise _wrong(file, f"sentence {name} says nothing of any translation")
+    return Sentence(
+        id=entry["id"],
+        kind=entry["kind"],
+        said=entry[_SOURCE],
+        is_spoken=entry.get("spoken", False),
+        meanings={lang: _meaning(file, f"{name}, {lang}", entry[lang]) for lang in langs},
+    )
+
+
+def _meaning(file: Path, name: str, entry: Any) -> Meaning:
+    if not isinstance(entry, dict) or set(entry) != {"must", "never", "ref"}:
+        raise _wrong(file, f"sentence {name}: must, never and ref are asked for, and nothing else")
+    for key in ("must", "never"):
+        conditions = entry[key]
+        if not isinstance(conditions, list) or not all(map(_is_condition, conditions)):
+            raise _wrong(file, f"sentence {name}: {key} has a condition without a word")
+    if not entry["must"] and not entry["never"]:
+        raise _wrong(file, f"sentence {name} asks for nothing")
+    if not isinstance(entry["ref"], str) or not entry["ref"].strip():
+        raise _wrong(file, f"sentence {name} lacks ref")
+    meaning = Meaning(tuple(entry["must"]), tuple(entry["never"]), entry["ref"])
+    # Or the conditions are wrong: a good translation would be counted as a mistake.
+    if mistakes := meaning.mistakes(meaning.ref):
+        raise _wrong(file, f"sentence {name}: its own ref {'; '.join(mistakes)}")
+    return meaning
+
+
+def _is_condition(condition: Any) -> bool:
+    # An alternative without a word, such as that of "a|", could never be met.
+    return isinstance(condition, str) and all(map(patterns, condition.split("|")))
+
+
+def _wrong(file: Path, message: str) -> UsageError:
+    return UsageError("sentences-wrong", f"{file}: {message}.", _FORM)

@@ -1,0 +1,243 @@
+"""The benchmark of meaning: its material, what counts as said, and what is counted of it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline.core.errors import UsageError
+from pipeline.core.types import Check
+from scripts.bench.meaning.__main__ import TITLE, main, rows
+from scripts.bench.meaning.matching import is_met, words
+from scripts.bench.meaning.results import ALL, Outcome, Stage, count, counts, is_marked, worst
+from scripts.bench.meaning.sentences import FILE, chosen, read
+from scripts.support.captions import caption
+
+ENTRY = """
+[[sentence]]
+id = "number-01"
+kind = "number"
+en = "Two hens."
+es = { must = ["dos|2", "gallin*"], never = ["doce"], ref = "Dos gallinas." }
+"""
+
+
+def outcome(number: int, **changes: Any) -> Outcome:
+    facts: dict[str, Any] = {
+        "id": f"number-{number:02}", "kind": "number", "lang": "es", "stage": "final",
+        "said": "Two hens.", "heard": "Two hens.", "text": "Dos gallinas.", "ref": "Dos gallinas.",
+        "mistakes": (), "is_marked": False, "chrf": 100.0, "engine": "gemma", "doubt": 0.1,
+        "is_doubtful": False, "checks": (), "evidence": {},
+    }  # fmt: skip
+    return Outcome(**{**facts, **changes})
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("L’Évangile, s'il vous plaît", ["l", "evangile", "s", "il", "vous", "plait"]),
+        ("Porte-clés", ["porte", "cles"]),
+        ("Cœur et Æon", ["coeur", "et", "aeon"]),
+        ("¡Mañana, niño, qué vergüenza!", ["mañana", "niño", "que", "verguenza"]),
+        ("42 300 $, 42\N{NARROW NO-BREAK SPACE}300, 42\N{NO-BREAK SPACE}300", ["42", "300"] * 3),
+        ("42.300, 42,300, 12 %.", ["42.300", "42,300", "12"]),
+        ("Efesios 2:8-10.", ["efesios", "2:8", "10"]),
+        ("Éphésiens 2.8–10", ["ephesiens", "2.8", "10"]),
+        ("à 8 h 45", ["a", "8", "h", "45"]),
+        ("nin\N{COMBINING TILDE}o", ["niño"]),
+    ],
+)  # fmt: skip
+def test_what_parts_words(text: str, said: list[str]) -> None:
+    assert words(text) == said
+
+
+@pytest.mark.parametrize(
+    ("condition", "text", "expected"),
+    [
+        ("no", "No lo digo.", True),
+        ("no", "Noé lo dice.", False),
+        ("gallin*", "Dos gallinas", True),
+        ("gallin*", "¡Gallin!", True),
+        ("gallin", "Dos gallinas", False),
+        ("ano", "el año", False),
+        ("dos|2", "Tengo 2.", True),
+        ("primera vez", "por primera vez", True),
+        ("primera vez", "la primera y otra vez", False),
+        ("primera vez", "una vez, la primera", False),
+        ("deb* mucho", "debemos mucho", True),
+        ("efesios 2:8 10|efesios 2:8-10", "Efesios 2:8-10", True),
+        ("2:8", "Efesios 2:8-10", True),
+        ("8", "Efesios 2:8", False),
+        ("42.300|42 300", "42\N{THIN SPACE}300 dollars", True),
+        ("demi-million", "un demi million", True),
+        ("coeur", "le cœur", True),
+        ("", "nada", False),
+    ],
+)
+def test_what_counts_as_said(condition: str, text: str, expected: bool) -> None:
+    assert is_met(condition, words(text)) is expected
+
+
+def test_the_sentences_that_ship_are_whole_and_no_two_are_alike() -> None:
+    sentences = read()
+    assert len(sentences) == len({each.said.casefold() for each in sentences}) == 300
+    assert {tuple(each.meanings) for each in sentences} == {("es", "fr")}
+    assert [each.id for each in sentences if not 5 <= len(each.said.split()) <= 25] == []
+    odd = [
+        each.id for each in sentences if each.is_spoken and set(each.said) & set("0123456789$%/")
+    ]
+    assert odd == [], "nobody could say these"
+    assert sum(each.is_spoken for each in sentences) > 100
+
+
+def test_a_file_of_sentences_is_read(tmp_path: Path) -> None:
+    file = tmp_path / "own.toml"
+    file.write_text(ENTRY, "utf-8")
+    (sentence,) = read(file)
+    assert (sentence.id, sentence.kind, sentence.is_spoken) == ("number-01", "number", False)
+    meaning = sentence.meanings["es"]
+    assert meaning.mistakes("2 gallinas") == ()
+    assert meaning.mistakes("Doce perros") == ("lacks dos|2", "lacks gallin*", "says doce")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("[[sentence]]", "[[sentences]]", "has no [[sentence]]"),
+        ('kind = "number"', "", "number-01 lacks kind"),
+        ('id = "number-01"', "", "number 1 lacks id"),
+        ('kind = "number"', 'kind = "number"\nspoken = 1', "spoken is true or false"),
+        ('en = "Two hens."', 'en = " "', "lacks en"),
+        ('"gallin*"', '"gallin*|"', "must has a condition without a word"),
+        ('["doce"]', "[12]", "never has a condition without a word"),
+        ("never", "newer", "must, never and ref are asked for"),
+        ('ref = "Dos gallinas."', 'ref = ""', "lacks ref"),
+        ('ref = "Dos gallinas."', 'ref = "Doce gallinas."', "its own ref lacks dos|2; says doce"),
+        ('must = ["dos|2", "gallin*"], never = ["doce"]', "must = [], never = []", "for nothing"),
+        ("[[sentence]]", f"{ENTRY}\n[[sentence]]", "two sentences have the id 'number-01'"),
+        ("ref =", "ref", "is not TOML"),
+    ],
+)
+def test_a_wrong_file_is_refused_with_what_is_wrong(
+    tmp_path: Path, old: str, new: str, told: str
+) -> None:
+    file = tmp_path / "own.toml"
+    file.write_text(ENTRY.replace(old, new), "utf-8")
+    with pytest.raises(UsageError) as error:
+        read(file)
+    assert told in str(error.value)
+    assert str(file) in str(error.value)
+
+
+def test_a_file_without_translations_or_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "own.toml"
+    file.write_text(ENTRY[: ENTRY.index("es =")], "utf-8")
+    for path, told in ((file, "says nothing of any translation"), (tmp_path / "no", "No such")):
+        with pytest.raises(UsageError, match=told):
+            read(path)
+
+
+def test_kinds_and_languages_are_chosen_and_unknown_ones_refused(tmp_path: Path) -> None:
+    file = tmp_path / "own.toml"
+    other = ENTRY.replace('"number"', '"trap"')
+    texts = [ENTRY, ENTRY.replace("-01", "-02"), other.replace("-01", "-03")]
+    file.write_text("".join(texts), "utf-8")
+    all_of_them = read(file)
+
+    def ids(kinds: list[str], most: int) -> list[str]:
+        return [each.id[-2:] for each in chosen(all_of_them, ["es"], kinds=kinds, most=most)]
+
+    assert ids([], 0) == ["01", "02", "03"]
+    assert ids([], 1) == ["01", "03"]
+    assert ids(["trap"], 0) == ["03"]
+    with pytest.raises(UsageError, match="There are: number, trap"):
+        ids(["jokes"], 0)
+    with pytest.raises(UsageError, match="say nothing of 'de'"):
+        chosen(all_of_them, ["es", "de"], kinds=[], most=0)
+
+
+def test_a_final_is_marked_by_the_judge_or_by_a_check() -> None:
+    final = caption(1, "Two hens.", "Dos gallinas.", final=True)
+    right, doubtful = Check("number", "right", "Two"), Check("number", "doubtful", "Two")
+    assert not is_marked(replace(final, checks=(right,)))
+    assert is_marked(replace(final, checks=(right, doubtful)))
+    assert is_marked(replace(final, is_doubtful=True))
+
+
+def test_wrong_marked_and_falsely_marked_ones_are_counted() -> None:
+    wrong = ("lacks dos",)
+    found = [
+        outcome(1),
+        outcome(2, is_marked=True),
+        outcome(3, mistakes=wrong),
+        outcome(4, mistakes=("lacks dos", "says doce"), is_marked=True),
+        outcome(5, kind="trap", mistakes=wrong),
+        outcome(1, stage="draft", mistakes=wrong, text="", chrf=0.0),
+    ]
+    told = count(found[:5])
+    assert (told.sentences, told.wrong, told.marked, told.falsely, told.chrf) == (5, 3, 1, 1, 100.0)
+    assert count([]).chrf is None
+    by = counts(found)
+
+    def wrongs(kind: str, stage: Stage) -> tuple[int, int]:
+        return by["es", kind, stage].sentences, by["es", kind, stage].wrong
+
+    assert wrongs("number", "final") == (4, 2)
+    assert wrongs("trap", "final") == (1, 1)
+    assert wrongs(ALL, "final") == (5, 3)
+    assert wrongs(ALL, "draft") == (1, 1)
+    head, number, *_, every = rows(by)
+    assert len(head) == len(number) == len(every) == 11
+    assert every == ["es", "all", "1", "1", "0", "0", "0.0", "3", "1", "1", "100.0"]
+
+
+def test_the_worst_are_those_that_nobody_is_warned_of() -> None:
+    found = [
+        outcome(1, mistakes=("a", "b", "c"), is_marked=True),
+        outcome(2, mistakes=("a",), chrf=40.0),
+        outcome(3, mistakes=("a",), chrf=20.0),
+        outcome(4, mistakes=("a", "b"), chrf=90.0),
+        outcome(5),
+        outcome(6, mistakes=("a", "b", "c"), stage="draft"),
+    ]
+    assert [each.id[-1] for each in worst(found, 10)] == ["4", "3", "2", "1"]
+    assert [each.id[-1] for each in worst(found, 2)] == ["4", "3"]
+
+
+@pytest.mark.slow
+def test_three_sentences_go_through_the_programs_own_chain(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept, document = tmp_path / "found.json", tmp_path / "BENCHMARKS.md"
+    document.write_text("# Benchmarks\n\nAll of them.\n\n## Other\n\nkept\n", "utf-8")
+    code = main([
+        "--lang", "es", "--kind", "number", "reference", "trap", "--most", "1",
+        "--json", str(kept), "--markdown", str(document), "--set", f"session.directory={tmp_path}",
+    ])  # fmt: skip
+    assert code == 0
+    captions = json.loads(kept.read_bytes())["captions"]
+    assert [each["stage"] for each in captions] == ["draft", "final"] * 3
+    assert [each["engine"] for each in captions] == ["marian", "gemma"] * 3
+    assert [each["lang"] for each in captions] == ["es"] * 6
+    first = next(each for each in captions if each["stage"] == "final")
+    assert first["id"] == "number-01"
+    assert "1943" in first["text"]
+    assert first["evidence"]["quick_mean"] < 0
+    assert first["evidence"]["heard"] is None, "nothing was heard yet"
+    text = document.read_text("utf-8")
+    assert text.index("All of them.") < text.index(TITLE) < text.index("## Other")
+    assert "| es | all | 3 |" in text
+    assert "reference  " in capsys.readouterr().out
+
+
+def test_what_is_not_there_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    own = tmp_path / "own.toml"
+    own.write_text(ENTRY, "utf-8")
+    assert main(["--sentences", str(own), "--lang", "es", "--kind", "nothing"]) == 2
+    assert "There are: number." in capsys.readouterr().err
+    assert main(["--sentences", str(tmp_path / FILE.name)]) == 2
+    assert "No such file" in capsys.readouterr().err
