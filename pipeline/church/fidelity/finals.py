@@ -7,7 +7,7 @@ Whatever stands outside of a repaired slot stays letter by letter.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from pipeline.church.fidelity import negation, numbers
@@ -18,6 +18,7 @@ from pipeline.config.schema import Church
 from pipeline.core.terms import TermRepair
 from pipeline.core.types import Caption, Check
 from pipeline.dictionary.glossary import Glossary, shown
+from pipeline.text.spans import is_free
 
 _MEASURES = re.compile(
     r"\b(?:feet|foot|inch\w*|miles?|yards?|pounds?|ounces?|gallons?|acres?|degrees|fahrenheit|"
@@ -49,8 +50,10 @@ def checked(caption: Caption, church: Church, glossary: Glossary | None = None) 
         checks.append(Check("negation", "doubtful", word))
     if church.glossary and glossary:
         repairs = caption.translation.repairs if caption.translation else ()
+        # A reference is printed without the words "chapter" and "verse" that it was said with.
+        printed = references.find(said, source) if church.references else ()
         # Last, and of the text as it stands now: the repairs above may have moved its words.
-        checks += _terms(said, text, glossary, {repair.term: repair for repair in repairs})
+        checks += _terms(said, text, glossary, printed, {each.term: each for each in repairs})
     if not checks:
         return caption
     return replace(caption, text=text, stable=len(text), checks=(*caption.checks, *checks))
@@ -71,7 +74,8 @@ def _with_references(said: str, text: str, langs: tuple[str, str]) -> tuple[str,
         other, is_equal = _counterpart(mention, meant, there)
         if other is None:
             span = None if _rivals(mention, meant) else find_slot(text, mention.reference, langs)
-            if span is None or not _is_free(span, there, changes):
+            taken = [*_stretches(there), *((start, end) for start, end, _ in changes)]
+            if span is None or not is_free(span, taken):
                 checks.append(Check("reference", "doubtful", words, written=new))
                 continue
             checks.append(Check("reference", "repaired", words, text[slice(*span)], new))
@@ -96,13 +100,19 @@ def _with_references(said: str, text: str, langs: tuple[str, str]) -> tuple[str,
 
 
 def _terms(
-    said: str, text: str, glossary: Glossary, repairs: Mapping[str, TermRepair]
+    said: str,
+    text: str,
+    glossary: Glossary,
+    printed: Sequence[Mention],
+    repairs: Mapping[str, TermRepair],
 ) -> Iterator[Check]:
     """Yield for each church word whether its rendering is there, and whether it was put in."""
     for term in glossary.find(said):
         words = said[term.start : term.end]
         place = shown(text, term)
         if place is None:
+            if not is_free((term.start, term.end), _stretches(printed)):
+                continue
             best = term.forms[0] if term.forms else ""
             yield Check("term", "doubtful", words, written=best, term=term.term)
             continue
@@ -147,14 +157,6 @@ def _rivals(mention: Mention, meant: tuple[Mention, ...]) -> list[Mention]:
     return [m for m in meant if m.reference.book == mention.reference.book and m is not mention]
 
 
-def _is_free(
-    span: tuple[int, int], there: list[Mention], changes: list[tuple[int, int, str]]
-) -> bool:
-    taken = [(mention.start, mention.end) for mention in there]
-    taken += [(start, end) for start, end, _ in changes]
-    return all(span[1] <= start or span[0] >= end for start, end in taken)
-
-
 def _with_numbers(said: str, text: str, langs: tuple[str, str]) -> tuple[str, list[Check]]:
     """Return the text with a number put right, if exactly one is different."""
     if not numbers.LANGS.issuperset(langs):
@@ -184,5 +186,5 @@ def _of(text: str, quantity: Quantity) -> str:
     return text[quantity.start : quantity.end]
 
 
-def _stretches(mentions: tuple[Mention, ...] | list[Mention]) -> Iterator[tuple[int, int]]:
+def _stretches(mentions: Sequence[Mention]) -> Iterator[tuple[int, int]]:
     return ((mention.start, mention.end) for mention in mentions)

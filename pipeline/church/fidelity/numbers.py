@@ -15,6 +15,7 @@ from pipeline.church.fidelity.times import QUANTITY_WORDS, read_time
 from pipeline.church.scripture.number_words import WORDS as NUMBER_WORDS
 from pipeline.church.scripture.number_words import read
 from pipeline.church.scripture.tokens import Tokens
+from pipeline.text.spans import is_free
 from pipeline.text.words import plain
 
 Kind = Literal["number", "ordinal", "time"]
@@ -68,7 +69,7 @@ def find(text: str, lang: str, skip: Collection[Stretch] = ()) -> tuple[Quantity
     found: list[Quantity] = []
 
     def take(quantity: Quantity) -> None:
-        if _is_free(quantity.start, quantity.end, taken):
+        if is_free((quantity.start, quantity.end), taken):
             taken.append((quantity.start, quantity.end))
             found.append(quantity)
 
@@ -192,10 +193,6 @@ def _is_meant(quantity: Quantity, text: str, lang: str) -> bool:
     """Whether a text says a number by a word that is none."""
     meaning = QUANTITY_WORDS[lang].meaning.get(quantity.value, frozenset())
     return not meaning.isdisjoint(Tokens(text).words)
-
-
-def _is_free(start: int, end: int, taken: Collection[Stretch]) -> bool:
-    return all(end <= first or start >= last for first, last in taken)
 
 
 def _read(tokens: Tokens, lang: str) -> Iterator[Quantity]:

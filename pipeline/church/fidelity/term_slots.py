@@ -13,6 +13,7 @@ from itertools import pairwise
 from pipeline.core.terms import WantedTerm
 from pipeline.dictionary import inflection
 from pipeline.dictionary.glossary import shown_all
+from pipeline.text.spans import is_free
 from pipeline.text.words import WORD, elided, plain
 
 _WIDEST = 4
@@ -62,7 +63,7 @@ def names(text: str, said: str, wanted: Sequence[WantedTerm]) -> list[Place]:
     heard = tuple(
         plain(said[start:end])[: 2 if _begins_sentence(said, start) else 1]
         for start, end in _capitals(said)
-        if _is_free((start, end), own)
+        if is_free((start, end), own)
     )
     # With no name heard the tuple is empty, and no word begins with an empty tuple.
     return [(a, b) for a, b in _capitals(text) if plain(text[a:b]).startswith(heard)]
@@ -80,7 +81,7 @@ def slots(
     free = [
         index
         for index, (start, end) in enumerate(places)
-        if weights[index] > 0 and _is_free((start, end), others)
+        if weights[index] > 0 and is_free((start, end), others)
     ]
     long = {index for index in free if places[index][1] - places[index][0] > _SHORT}
     # Attention likes articles: they are candidates only where there is nothing else.
@@ -98,7 +99,7 @@ def slots(
                 at += step
         place = (places[first][0], places[last][1])
         # A second best inside a slot that was found is the same place once more.
-        if _is_free(place, found):
+        if is_free(place, found):
             found.append(place)
         if len(found) == most:
             break
@@ -122,11 +123,11 @@ def fillings(
     for place in places:
         for form in term.forms:
             wide = _widened(text, place, form)
-            found += _filled(text, wide if _is_free(wide, others) else place, form, term.lang)
+            found += _filled(text, wide if is_free(wide, others) else place, form, term.lang)
     return [
         each
         for each in found
-        if _is_free(each.slot, others)
+        if is_free(each.slot, others)
         and not _stutters(each)
         and (term_is_name or not _has_name(text, each.slot, own))
     ][:_MOST]
@@ -137,10 +138,6 @@ def _capitals(text: str) -> list[Place]:
     # Behind what French elides: of "d'Israël" the capital is the I.
     bare = ((a + elided(text, a), b) for a, b in words_in(text))
     return [(a, b) for a, b in bare if text[a].isupper() and b - a > _SHORT]
-
-
-def _is_free(place: Place, others: Sequence[Place]) -> bool:
-    return all(place[1] <= start or place[0] >= end for start, end in others)
 
 
 def _filled(text: str, place: Place, form: str, lang: str) -> list[Filled]:

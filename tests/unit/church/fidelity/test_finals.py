@@ -282,3 +282,12 @@ def test_no_word_outside_of_a_repaired_slot_is_lost_in_french(
     kept = SequenceMatcher(None, before, result.text.split(), autojunk=False).get_matching_blocks()
     lost = len(before) - sum(block.size for block in kept)
     assert lost <= sum(len(check.found.split()) for check in changed)
+
+
+def test_the_words_of_a_reference_are_no_church_words_that_are_missing() -> None:
+    verse = '[[term]]\nsay = "verse"\nwrite = "versículo"\n'
+    glossary = compile_glossary(parse_terms(verse, "own"), "es")
+    made = final("Turn to John chapter 3, verse 16.", "Vayan a Juan 3:16.")
+    assert [check.outcome for check in checked(made, ON, glossary).checks] == ["right"]
+    other = final("I love this verse.", "Me encanta este pasaje.")
+    assert [check.outcome for check in checked(other, ON, glossary).checks] == ["doubtful"]
