@@ -14,7 +14,6 @@ from typing import NoReturn
 
 from pipeline import __version__
 from pipeline.cli import streams
-from pipeline.core import logs
 from pipeline.core.errors import ResourceError, StarkError
 from pipeline.core.shortage import without_resources
 
@@ -121,6 +120,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             import_module(f"pipeline.cli.commands.{module}").add(commands)
     arguments = parser.parse_args(given)
     # Until a command says otherwise: a result on standard output must have no log in it.
+    # Imported here: a terminal shows a sign before anything that takes its time.
+    from pipeline.core import logs  # noqa: PLC0415
+
     logs.configure_quietly("info", "auto")
     try:
         code: int = arguments.run(arguments)

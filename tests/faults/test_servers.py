@@ -63,7 +63,9 @@ def test_a_server_that_goes_and_comes_costs_quality_and_no_sentence(tmp_path: Pa
         assert "nothing listens there" in program.health()["setback"]
         assert program.stop() == 0
         journal = program.journal()
-    assert sorted(line["id"] for line in journal) == list(range(1, len(journal) + 1))
+    # What was not translated in time is in it twice: as it was said, then translated.
+    ids = {line["id"] for line in journal}
+    assert ids == set(range(1, len(ids) + 1))
     texts = [line["target"]["text"] for line in journal if line["target"]["engine"] == "openai"]
     assert set(texts) == {"Bien hecho."}
 
@@ -150,7 +152,9 @@ def test_a_recognizers_server_that_goes_and_comes_costs_no_sentence(tmp_path: Pa
         assert program.stop() == 0
         journal = program.journal()
         heard_by = {record["recognizer"] for record in program.records()}
-    assert sorted(line["id"] for line in journal) == list(range(1, len(journal) + 1))
+    # What was not translated in time is in it twice: as it was said, then translated.
+    ids = {line["id"] for line in journal}
+    assert ids == set(range(1, len(ids) + 1))
     assert all(line["source"]["text"] for line in journal)
     assert heard_by == {f"openai:{SPEECH_MODEL}", f"whisper:{model.name}"}
 

@@ -24,7 +24,7 @@ if "stark-{part}" in sys.orig_argv:
 
 _CRASHES_WHILE_LOADING = """
     import os
-    from pipeline.engines import {module}
+    from pipeline.engines.{folder} import {module}
     def die(*_, **__):
         os.write(2, b"free(): invalid pointer\\n")
         os.abort()
@@ -32,9 +32,9 @@ _CRASHES_WHILE_LOADING = """
 """
 
 CRASHES = {
-    "stt": _CRASHES_WHILE_LOADING.format(module="whisper", name="Whisper"),
-    "partial": _CRASHES_WHILE_LOADING.format(module="marian", name="Marian"),
-    "final": _CRASHES_WHILE_LOADING.format(module="gemma", name="Gemma"),
+    "stt": _CRASHES_WHILE_LOADING.format(folder="ctranslate2", module="whisper", name="Whisper"),
+    "partial": _CRASHES_WHILE_LOADING.format(folder="ctranslate2", module="marian", name="Marian"),
+    "final": _CRASHES_WHILE_LOADING.format(folder="llama_cpp", module="gemma", name="Gemma"),
 }
 
 CRASHES_WITH = """
@@ -48,7 +48,7 @@ CRASHES_WITH = """
 
 GPU = """
     import os
-    from pipeline.engines import llama
+    from pipeline.engines.llama_cpp import llama
     class OnGpu(llama.Llama):
         # A model on the CPU that fails as if its layers were on a GPU that has died.
         def __init__(self, path, *, gpu_layers, **more):

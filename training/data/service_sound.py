@@ -26,7 +26,7 @@ HELD_OUT_VOICES = (
     *(("flite", "kal16"), ("flite", "awb"), ("espeak-ng", "en-us+f5"), ("espeak-ng", "en-gb+m7")),
     *(("espeak-ng", "en-029+Annie"), ("espeak-ng", "en-gb-scotland+m8")),
 )
-_PHRASES = ROOT / "scripts" / "training" / "data" / "sermon_phrases.tsv"
+_PHRASES = ROOT / "training" / "data" / "sermon_phrases.tsv"
 _INSTRUMENTS = ("organ", "pad", "piano", "choir", "guitar", "band", "band", "drums")
 _TAIL_S = 1.5
 

@@ -38,6 +38,6 @@ export const DE = {
   all_services: "Alle Gottesdienste",
   download: "Herunterladen",
   as_both: "Beide Sprachen",
-  left_out: "Beschädigte Zeilen fehlen:",
+  left_out: "Ausgelassen:",
   asleep: "Wenn der Bildschirm von selbst dunkel wird, wählen Sie in den Anzeige-Einstellungen des Handys eine längere Zeit.",
 };

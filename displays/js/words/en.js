@@ -38,6 +38,6 @@ export const EN = {
   all_services: "All services",
   download: "Download",
   as_both: "Both languages",
-  left_out: "Damaged lines are left out:",
+  left_out: "Left out:",
   asleep: "If the screen goes dark by itself, choose a longer time in the phone's own display settings.",
 };

@@ -38,6 +38,6 @@ export const ES = {
   all_services: "Todos los cultos",
   download: "Descargar",
   as_both: "Los dos idiomas",
-  left_out: "Se omiten líneas dañadas:",
+  left_out: "Omitido:",
   asleep: "Si la pantalla se apaga sola, elija un tiempo más largo en los ajustes de pantalla del teléfono.",
 };

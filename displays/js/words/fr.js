@@ -38,6 +38,6 @@ export const FR = {
   all_services: "Tous les cultes",
   download: "Télécharger",
   as_both: "Les deux langues",
-  left_out: "Des lignes endommagées sont omises :",
+  left_out: "Omis :",
   asleep: "Si l’écran s’éteint tout seul, choisissez une durée plus longue dans les réglages d’affichage du téléphone.",
 };

@@ -38,6 +38,6 @@ export const KO = {
   all_services: "모든 예배",
   download: "내려받기",
   as_both: "두 언어 모두",
-  left_out: "손상된 줄은 제외되었습니다:",
+  left_out: "제외됨:",
   asleep: "화면이 저절로 꺼지면 휴대폰의 디스플레이 설정에서 더 긴 시간을 선택하세요.",
 };

@@ -38,6 +38,6 @@ export const PT = {
   all_services: "Todos os cultos",
   download: "Baixar",
   as_both: "Os dois idiomas",
-  left_out: "Linhas danificadas foram omitidas:",
+  left_out: "Omitido:",
   asleep: "Se a tela escurecer sozinha, escolha um tempo maior nos ajustes de tela do celular.",
 };

@@ -38,6 +38,6 @@ export const ZH = {
   all_services: "所有聚会",
   download: "下载",
   as_both: "两种语言",
-  left_out: "已略去损坏的行：",
+  left_out: "已略过：",
   asleep: "如果屏幕自动变暗，请在手机的显示设置中选择更长的时间。",
 };

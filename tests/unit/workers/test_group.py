@@ -136,6 +136,7 @@ def test_a_hanging_translator_is_noticed_once_and_used_again_when_it_is_back(
     group.start()
     group.begin()
     soon(lambda: {"listen", "transcribe"} <= set(group.ended))
+    soon(lambda: group._translate is not None and group._translate.doing is not None)
     now = time.monotonic()
     assert not group.check_translator(now)
     assert group.check_translator(now + HANG_GRACE_S + 1)
