@@ -109,7 +109,7 @@ def test_a_service_with_damaged_lines_is_read_and_names_them(kept: Path, visit: 
     journal.write_bytes(b"{\n" + journal.read_bytes())
     page = visit("/services#token=secret", locale="en-GB")
     page.locator("#services a").nth(1).click()
-    expect(page.locator("#problem")).to_have_text("Damaged lines are left out: captions.jsonl: 1")
+    expect(page.locator("#problem")).to_have_text("Left out: captions.jsonl: 1")
     expect(page.locator("#text p")).to_have_count(4)
 
 

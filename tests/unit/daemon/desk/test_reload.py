@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import signal
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -184,9 +186,11 @@ def test_flags_win_over_a_new_file(tmp_path: Path) -> None:
 
 
 def test_all_that_is_live_reaches_its_part(tmp_path: Path) -> None:
-    old = tmp_path / "sessions" / "2020-01-05T09-30-00"
+    began = datetime.now(UTC) - timedelta(days=60)
+    old = tmp_path / "sessions" / began.strftime("%Y-%m-%dT%H-%M-%S")
     old.mkdir(parents=True)
     (old / "captions.jsonl").touch()
+    os.utime(old / "captions.jsonl", (began.timestamp(), began.timestamp()))
     own = tmp_path / "own.toml"
     own.write_text(RULE.format("Number"))
     text = f"""

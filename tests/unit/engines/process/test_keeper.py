@@ -502,7 +502,7 @@ def test_a_model_of_unknown_origin_that_loads_for_ever_is_given_up_and_remembere
     own = tmp_path / "ours.gguf"
     own.write_bytes(spec("final").model.read_bytes())
     loops = """
-    from pipeline.engines import gemma
+    from pipeline.engines.llama_cpp import gemma
     def load(*_, **__):
         while True:
             pass
