@@ -7,6 +7,7 @@ import re
 
 import pytest
 
+from pipeline.core.errors import ModelError
 from training.data import mixture, references, references_french
 from training.data.corpora import Pair
 
@@ -164,3 +165,17 @@ def test_the_same_seed_gives_the_same_pass() -> None:
     first, second = (mixture.one_pass(source, random.Random(5)) for _ in range(2))
     assert first == second
     assert first != mixture.one_pass(source, random.Random(6))
+
+
+def test_shares_are_changed_by_name() -> None:
+    assert mixture.shares_of(["talk=2", "tatoeba=.1"]) == {
+        **mixture.SHARES,
+        "talk": 2.0,
+        "tatoeba": 0.1,
+    }
+
+
+@pytest.mark.parametrize("wrong", ["talk", "talk=", "nothing=1", "talk=much"])
+def test_a_wrong_share_is_refused(wrong: str) -> None:
+    with pytest.raises(ModelError, match="shares-wrong|is no SOURCE=SHARE"):
+        mixture.shares_of([wrong])

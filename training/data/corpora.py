@@ -39,6 +39,7 @@ MODERN_SPEECH = Path(__file__).with_name("modern_speech.tsv")
 CHURCH_TALK = Path(__file__).with_name("church_talk.tsv")
 """What translators got wrong most, by kind: idioms, numbers, negation, fragments, testimonies."""
 MODERN = "modern"
+TALK = "talk"
 TAUGHT = "taught"
 SPANISH = "es"
 
@@ -56,7 +57,7 @@ _PLAIN_VOWEL = str.maketrans("áéíóúÁÉÍÓÚ", "aeiouAEIOU")
 class Pair:
     """An English sentence or verse and its translation.
 
-    `source` is a version, tatoeba, sermon, everyday, modern or taught.
+    `source` is a version, tatoeba, sermon, everyday, modern, talk or taught.
     """
 
     en: str
@@ -250,7 +251,7 @@ def load(
     A training pair whose English has the same words as a held-out one is dropped.
     """
     sources: dict[str, list[Pair]] = {name: [] for name in ("tatoeba", *BIBLE_VERSIONS, "sermon")}
-    sources[MODERN] = modern_speech(SPANISH)
+    sources |= written_for_us(SPANISH)
     sources["tatoeba"] = list(read_pairs(tatoeba, "tatoeba"))
     if sermon is not None and sermon.exists():
         sources["sermon"] = list(read_pairs(sermon, "sermon"))
@@ -288,8 +289,7 @@ def load_other(bible: Path, target_bible: Path, target: str) -> Split:
     for path in _phrases(target):
         source = path.stem.partition("_")[0]
         training[source] = list(read_pairs(path, source))
-    if modern := modern_speech(target):
-        training[MODERN] = modern
+    training |= written_for_us(target)
     unseen = {words(pair.en) for pair in (*books, *sermon_test)}
     kept = {
         name: tuple(pair for pair in pairs if words(pair.en) not in unseen)
@@ -298,14 +298,17 @@ def load_other(bible: Path, target_bible: Path, target: str) -> Split:
     return Split(kept, (), tuple(books), sermon_test, target=target)
 
 
-def modern_speech(target: str) -> list[Pair]:
-    """Return how preachers talk today, in a language that it was written in; else nothing."""
-    found: list[Pair] = []
-    for path in (MODERN_SPEECH, CHURCH_TALK):
+def written_for_us(target: str) -> dict[str, list[Pair]]:
+    """Return how preachers talk today (modern) and what translators got wrong most (talk).
+
+    A file that has no column of `target` is left out.
+    """
+    found: dict[str, list[Pair]] = {}
+    for source, path in ((MODERN, MODERN_SPEECH), (TALK, CHURCH_TALK)):
         with _open(path) as file:
             rows = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
             if target in (rows.fieldnames or ()):
-                found += [Pair(row["en"], row[target], MODERN) for row in rows]
+                found[source] = [Pair(row["en"], row[target], source) for row in rows]
     return found
 
 

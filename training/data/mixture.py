@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from pipeline.core.errors import ModelError
 from pipeline.learning.mix.augment import Example, prefix
 from training.data import references, references_french
 from training.data.corpora import SPANISH, Pair, Split
@@ -24,10 +25,28 @@ SHARES: Mapping[str, float] = {
     "sermon": 6.0,
     "everyday": 6.0,
     "modern": 6.0,
+    "talk": 6.0,
     "taught": 1.0,
 }
 REFERENCES = 2500
-SHORT_SOURCES = ("tatoeba", "sermon", "everyday", "modern", "taught")
+
+
+def shares_of(changes: Sequence[str]) -> dict[str, float]:
+    """Return SHARES with what `SOURCE=SHARE` changes. Raises ModelError (shares-wrong)."""
+    shares = dict(SHARES)
+    for change in changes:
+        found = re.fullmatch(r"(\w+)=(\d*\.?\d+)", change)
+        if found is None or found[1] not in SHARES:
+            raise ModelError(
+                "shares-wrong",
+                f"--shares {change} is no SOURCE=SHARE.",
+                f"Sources are {', '.join(SHARES)}; a share is a number such as 0.5.",
+            )
+        shares[found[1]] = float(found[2])
+    return shares
+
+
+SHORT_SOURCES = ("tatoeba", "sermon", "everyday", "modern", "talk", "taught")
 # Speech recognition sometimes loses case and punctuation.
 PLAIN_SHARE = 0.08
 NAME_SHARE = 0.35

@@ -61,6 +61,7 @@ SHARES: Mapping[str, float] = {
     "sermon": 3.0,
     "everyday": 4.0,
     "modern": 1.0,
+    "talk": 1.0,
 }
 """Of Spanish, and of a language without Tatoeba, whose verses must do more."""
 OTHER_SHARES: Mapping[str, float] = {**SHARES, "nheb": 0.09, "bbe": 0.07}

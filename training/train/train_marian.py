@@ -16,7 +16,7 @@ import argparse
 import functools
 import math
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,7 +27,7 @@ from torch import Tensor
 
 from pipeline.core.errors import ModelError
 from training.data import corpora, pieces
-from training.data.mixture import SENTENCES, Utterances, mixed_pass
+from training.data.mixture import SENTENCES, SHARES, Utterances, mixed_pass, shares_of
 from training.data.packing import Packed, lay_out, pack
 from training.evaluate.development import Development
 from training.models.marian_model import Marian, MarianShape, from_ctranslate2, from_state
@@ -87,14 +87,14 @@ def batches(
     processor: sentencepiece.SentencePieceProcessor,
     rng: random.Random,
     utterances: Utterances = SENTENCES,
+    shares: Mapping[str, float] = SHARES,
 ) -> Iterator[Batch]:
     """Batches without end, every pass newly mixed."""
     while True:
-        examples = [
-            example
-            for split in splits
-            for example in encode(processor, mixed_pass(split, rng, utterances), split.target)
-        ]
+        examples: list[Example] = []
+        for split in splits:
+            mixed = mixed_pass(split, rng, utterances, shares=shares)
+            examples += encode(processor, mixed, split.target)
         rows = pack((e for e in examples if longest(e) <= ROW_TOKENS), longest, ROW_TOKENS)
         if not rows:
             raise ModelError("corpora-empty", "The corpora hold no pair to train on.", "")
@@ -153,7 +153,12 @@ def main() -> None:
     options.add_argument(
         "--pieces", type=int, default=3000, help="of a language that --init has not (%(default)s)"
     )
+    options.add_argument(
+        "--shares", nargs="+", default=[], metavar="SOURCE=SHARE",
+        help="how often a pass takes a source, such as talk=2 tatoeba=.1 (see data/mixture.py)"
+    )  # fmt: skip
     args = options.parse_args()
+    shares = shares_of(args.shares)
     torch.set_num_threads(args.threads)
     torch.manual_seed(1)
     splits = corpora.splits_of(args)
@@ -184,7 +189,7 @@ def main() -> None:
         model,
         optimizers(model, "layer_", args.muon_rate, args.adam_rate),
         batches=lambda rng: (
-            to(batch, args.device) for batch in batches(splits, processor, rng, utterances)
+            to(batch, args.device) for batch in batches(splits, processor, rng, utterances, shares)
         ),
         loss_of=torch.compile(loss, dynamic=False) if args.compile else loss,
         evaluate=evaluate,
