@@ -234,6 +234,11 @@ class Translate(Section):
             refuse_incomplete(target.lang, alone.partial, alone.final)
         return self
 
+    @property
+    def langs(self) -> tuple[str, ...]:
+        """The target languages, the first one first."""
+        return (self.target, *(target.lang for target in self.targets))
+
     def into(self, target: Target) -> Translate:
         """Return the section as it were if a further target were the only one."""
         own = target.model_dump(include={"partial", "final"}, exclude_none=True)
@@ -336,8 +341,7 @@ class Settings(BaseSettings):
 
     @model_validator(mode="after")
     def _outputs_show_what_there_is(self) -> Settings:
-        langs = [target.lang for target in self.translate.targets]
-        self.outputs.refuse_unknown([self.translate.target, *langs, self.translate.source])
+        self.outputs.refuse_unknown([*self.translate.langs, self.translate.source])
         return self
 
     def by_target(self) -> tuple[Settings, ...]:

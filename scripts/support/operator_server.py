@@ -61,8 +61,10 @@ HEALTH = health_record(
 class OperatorServer(DisplayServer):
     """Runs a desk. The token is `secret`; the church's dictionary is in `folder`."""
 
-    def __init__(self, folder: Path, *, mode: Mode = "live", further: Sequence[str] = ()) -> None:
-        super().__init__(mode=mode, further=further)
+    def __init__(
+        self, folder: Path, *, mode: Mode = "live", extra_targets: Sequence[str] = ()
+    ) -> None:
+        super().__init__(mode=mode, extra_targets=extra_targets)
         self.folder = folder
         self.dictionary = Dictionary(load(flags={"session.directory": str(folder)}).settings)
         self.health = HEALTH
@@ -70,7 +72,7 @@ class OperatorServer(DisplayServer):
         """What the settings name for phones."""
         self.hearing = FakeHearing(0.0)
         self._recorder = SessionRecorder(
-            folder, source="en", target="es", further=further, on_fault=print
+            folder, source="en", targets=tuple(self.boards), on_fault=print
         )
         self._recorder.start()
 
@@ -95,20 +97,20 @@ class OperatorServer(DisplayServer):
                 "server.address": self.address,
                 "operator.token": "secret",
                 "operator.off_record_s": 10.0,
-                "translate.targets": [{"lang": lang} for lang in self.further],
+                "translate.targets": [{"lang": lang} for lang in [*self.boards][1:]],
             }
-            session = OpenSession(self._recorder, self.board, None, further=self.further)
+            session = OpenSession(self._recorder, tuple(self.boards.values()), None)
             self.settings = load(flags=flags).settings
             context = make_context(self.settings, session, self.dictionary, self.mode, LineScreen())
             self.facts, self.metrics = context.facts, context.metrics
-            self.coordinator = CaptionCoordinator(context)
+            self.coordinator = CaptionCoordinator(context, context.targets[0])
             self.check = DeskCheck(
                 context,
                 self.coordinator,
                 lambda: self.settings,
                 lambda settings, _: standing_checks(settings),  # no engine runs here
             )
-            engines = [TargetEngines(lang, None, None) for lang in self.further]
+            engines = [TargetEngines(lang, None, None) for lang in [*self.boards][1:]]
             # Their threads do not run: `render` says what they would.
             workers = [
                 LanguageWorkers(
@@ -197,7 +199,7 @@ class OperatorServer(DisplayServer):
         self._wait(report())
 
     def render(self, lang: str, number: int, raw: str, target: str) -> None:
-        """Publish the final of an utterance in a further language."""
+        """Publish the final of an utterance in an extra target language."""
         made = caption(number, raw, target, final=True, engine="gemma", lang=lang)
 
         async def report() -> None:

@@ -29,7 +29,6 @@ from hypothesis import strategies as st
 from websockets.datastructures import Headers
 from websockets.http11 import Request
 
-from pipeline.captions.board import CaptionBoard
 from pipeline.captions.export import FORMATS, WHICH
 from pipeline.core.errors import ProtocolError, SessionError
 from pipeline.core.reports import CaptionReport, Rendition, Retranslated, Settled
@@ -123,11 +122,11 @@ class Hall:
         further = dict.fromkeys(self.langs[1:], (quick, quick))
         self.app = Service(self.folder, further=further, flags=flags, fast=False).app
         self.context = self.app._context
-        self.boards: dict[str, CaptionBoard] = {"es": self.context.board, **self.context.further}
+        self.boards = {board.target: board for board in self.context.boards}
         # Counted before the recorder writes: those of the daemon before this one.
         self.marks = self.records.read_bytes().count(_MARK)
         self.context.recorder.start()
-        if self.context.board.session == self.context.recorder.folder.name:
+        if self.boards["es"].session == self.context.recorder.folder.name:
             # A new session: there was nothing to go on with, and its ids begin anew.
             self.said.clear()
             self.hidden.clear()
@@ -255,7 +254,7 @@ class Hall:
     def look(self) -> None:
         """After each step: see what boards show and what programs outside were sent."""
         self.settle_down()
-        shown = self.context.board
+        shown = self.boards["es"]
         for lang, board in self.boards.items():
             for message in board.snapshot().messages:
                 assert (lang, message.id) not in self.hidden, f"{message.id} is back in {lang}"
@@ -291,7 +290,7 @@ class Hall:
         Where a caption is open, or has left the board with no final, what was final before as well:
         nobody has taken that away.
         """
-        board = self.boards.get(lang, self.context.board)
+        board = self.boards.get(lang, self.boards["es"])
         found: set[str] = set()
         for key, message in board._messages.items():
             found |= words(message.source.text if lang == "en" else message.target.text)
@@ -551,7 +550,7 @@ def crash(hall: Hall, _: int) -> None:
     for said in hall.said.values():  # nobody returns to what was said before
         said.is_closed = said.is_settled = said.has_final = True
     hall.begin()
-    for message in hall.context.board._messages.values():
+    for message in hall.boards["es"]._messages.values():
         # Nothing is left of what its speaker said after an operator had changed it.
         if known := hall.said.get(message.id):
             known.end_s = min(known.end_s, message.end_s)

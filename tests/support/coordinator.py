@@ -50,10 +50,10 @@ class CaptionScreen(Screen):
         self.messages: list[CaptionMessage] = []
         self.settled: list[tuple[CaptionMessage, datetime]] = []
 
-    def on_caption(self, message: CaptionMessage) -> None:
+    def on_caption(self, message: CaptionMessage, lang: str) -> None:
         self.messages.append(message)
 
-    def on_settled(self, message: CaptionMessage, spoken_utc: datetime) -> None:
+    def on_settled(self, message: CaptionMessage, spoken_utc: datetime, lang: str) -> None:
         self.settled.append((message, spoken_utc))
 
 
@@ -76,23 +76,21 @@ class CoordinatorFixture:
         needed |= {"dictionary.enabled": church_words, "church.glossary": church_words}
         needed |= {} if church_words else {"church.verses": "off"}
         settings = load(flags=needed | (flags or {})).settings
-        langs = [target.lang for target in settings.translate.targets]
-        recorder = SessionRecorder(
-            tmp_path, source="en", target="es", further=langs, on_fault=print
-        )
-        self.further = {lang: CaptionBoard("test", "en", lang, 10) for lang in langs}
-        board = CaptionBoard("test", "en", "es", 10)
-        session = OpenSession(recorder, board, None, further=self.further)
+        langs = settings.translate.langs
+        recorder = SessionRecorder(tmp_path, source="en", targets=langs, on_fault=print)
+        boards = tuple(CaptionBoard("test", "en", lang, 10) for lang in langs)
+        session = OpenSession(recorder, boards, None)
         self.screen = CaptionScreen()
         self.context = make_context(settings, session, Dictionary(settings), "live", self.screen)
         self.facts = self.context.facts
-        self.board = self.context.board
+        self.board = boards[0]
+        self.boards = dict(zip(langs, boards, strict=True))
         self.recorder = self.context.recorder
         if start:
             self.recorder.start()
-        self.coordinator = CaptionCoordinator(self.context)
+        self.coordinator = CaptionCoordinator(self.context, self.context.targets[0])
         self.hearing = FakeHearing()
-        engines = [TargetEngines(lang, None, None) for lang in langs]
+        engines = [TargetEngines(lang, None, None) for lang in langs[1:]]
         self.workers = [
             LanguageWorkers(
                 alone, each, emit=print, is_stale=lambda _: False, shed=True, glossaries=None

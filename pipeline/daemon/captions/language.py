@@ -9,12 +9,12 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 
+from pipeline.captions.board import CaptionBoard
 from pipeline.core.errors import ProtocolError
 from pipeline.core.types import Caption, Transcript
 from pipeline.daemon.captions.coordinator import CaptionCoordinator
 from pipeline.daemon.captions.late_translations import LateTranslations
 from pipeline.daemon.captions.retranslations import Retranslations
-from pipeline.daemon.context.context import DaemonContext
 from pipeline.engines.process.sharing import LanguageTranslator
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.workers.languages import LanguageWorkers
@@ -28,7 +28,7 @@ class Language:
     """One further language."""
 
     lang: str
-    context: DaemonContext
+    board: CaptionBoard
     coordinator: CaptionCoordinator
     workers: LanguageWorkers
     retranslations: Retranslations
@@ -78,7 +78,7 @@ class Language:
         with self.coordinator.deciding(caption_id):
             old = self._message(caption_id)
             if old is not None:
-                self.coordinator.publish(self.context.board.hide(caption_id))
+                self.coordinator.publish(self.board.hide(caption_id))
         return lambda: self.unhide(caption_id)
 
     def unhide(self, caption_id: int) -> None:
@@ -86,7 +86,7 @@ class Language:
         came = self.hidden.pop(caption_id, None)
         if self._message(caption_id) is not None:
             with suppress(ProtocolError):  # it was never in this language, or before a restart
-                again = self.context.board.unhide(caption_id)
+                again = self.board.unhide(caption_id)
                 self.coordinator.publish(again)
                 self.retranslations.of_shown_again(again)
         elif came is not None:
@@ -114,8 +114,8 @@ class Language:
         Raises ProtocolError (unknown-caption).
         """
         with self.coordinator.deciding(caption_id):
-            old = self.context.board.message(caption_id)
-            new = self.context.board.edit(caption_id, text)
+            old = self.board.message(caption_id)
+            new = self.board.edit(caption_id, text)
             self.coordinator.publish(new)
         return None if new is None else lambda: self._put_back(old)
 
@@ -125,17 +125,17 @@ class Language:
             old = self._message(caption_id)
             if old is None or not old.doubtful:
                 return None
-            self.coordinator.publish(self.context.board.approve(caption_id))
+            self.coordinator.publish(self.board.approve(caption_id))
         return lambda: self._put_back(old)
 
     def say(self, caption_id: int, at_s: float, text: str, lang: str) -> Back:
         """Show a caption that nobody has spoken; return what takes it back."""
-        message = self.context.board.add_typed(caption_id, at_s, text, lang)
+        message = self.board.add_typed(caption_id, at_s, text, lang)
         self.coordinator.publish(message)
         # So a typed text is marked that is in the spoken language (`add_typed`).
         if message.corrected:
             self.retranslations.of_caption(message)
-        return lambda: self.coordinator.publish(self.context.board.hide(caption_id))
+        return lambda: self.coordinator.publish(self.board.hide(caption_id))
 
     def forget(self, ids: set[int]) -> None:
         """Know nothing of what operators have written: it is off the record."""
@@ -147,17 +147,17 @@ class Language:
     def _correct(self, caption_id: int, text: str) -> None:
         if self._message(caption_id) is None:
             return  # it is on its way, or was never asked for
-        new = self.context.board.correct(caption_id, text)
+        new = self.board.correct(caption_id, text)
         if new is not None:
             self.coordinator.publish(new)
             self.retranslations.of_caption(new)
 
     def _put_back(self, old: CaptionMessage | None) -> None:
         if old is not None:
-            self.coordinator.publish(self.context.board.put_back(old))
+            self.coordinator.publish(self.board.put_back(old))
 
     def _message(self, caption_id: int) -> CaptionMessage | None:
         try:
-            return self.context.board.message(caption_id)
+            return self.board.message(caption_id)
         except ProtocolError:
             return None

@@ -24,6 +24,7 @@ from pipeline.daemon.captions.late_translations import LateTranslations
 from pipeline.daemon.captions.retranslations import Retranslations
 from pipeline.daemon.context.context import DaemonContext
 from pipeline.engines.process.sharing import LanguageTranslator
+from pipeline.protocol.caption import CaptionMessage
 from pipeline.protocol.messages import DoubtfulMessage
 from pipeline.records.health import RUNG_NAMES, LanguageHealth
 from pipeline.workers.languages import LanguageWorkers, TargetEngines
@@ -56,16 +57,15 @@ class Languages:
         self._settled: deque[Transcript] = deque(maxlen=_FILLED)
         self._languages: dict[str, Language] = {}
         targets = settings.translate.targets
-        for target, alone, group, engine in zip(
-            targets, settings.by_target(), workers, engines, strict=True
+        for target, own, group, engine in zip(
+            targets, context.targets[1:], workers, engines, strict=True
         ):
-            own = context.of(alone)
             final = engine.final
-            coordinator = CaptionCoordinator(own, lang=target.lang)
+            coordinator = CaptionCoordinator(context, own)
             retranslations = Retranslations(own.board, coordinator, group.retranslate)
             self._languages[target.lang] = Language(
                 lang=target.lang,
-                context=own,
+                board=own.board,
                 coordinator=coordinator,
                 workers=group,
                 retranslations=retranslations,
@@ -207,8 +207,8 @@ class Languages:
         """Show what was made of a text that an operator has written."""
         self._languages[result.target].retranslations.on_retranslated(result)
 
-    def redact(self, redaction: Redaction) -> set[int]:
-        """Take what was said in a stretch of time off every screen; return the ids that go."""
+    def redact(self, redaction: Redaction) -> dict[str, list[CaptionMessage]]:
+        """Forget what was said in a stretch of time; return what takes it off displays."""
         # Found first: a deque must not change while it is gone through.
         gone = [
             transcript
@@ -219,12 +219,11 @@ class Languages:
         ]
         for transcript in gone:
             self._settled.remove(transcript)
-        ids: set[int] = set()
+        removed: dict[str, list[CaptionMessage]] = {}
         for each in self._languages.values():
-            removed = each.coordinator.redact(redaction)
-            each.forget(removed)
-            ids |= removed
-        return ids
+            removed[each.lang] = each.coordinator.redact(redaction)
+            each.forget({*redaction.ids, *(message.id for message in removed[each.lang])})
+        return removed
 
     def return_to_record(self, at_s: float) -> None:
         """Drop all that workers still report of what began before `at_s` of the audio."""
@@ -242,7 +241,7 @@ class Languages:
     def set_history(self, history: int) -> None:
         """Keep so many final captions of each from now on."""
         for each in self._languages.values():
-            each.context.board.set_history(history)
+            each.board.set_history(history)
 
     def health(self, now_s: float) -> tuple[LanguageHealth, ...]:
         """Return how each language is."""

@@ -92,10 +92,10 @@ class OperatorCommands:
         self._facts = context.facts
         self._announcer = context.announcer
         self._dictionary = context.dictionary
-        self._board = context.board
-        self._boards = (context.board, *context.further.values())
+        self._boards = context.boards
+        self._sinks = context.sinks
         self._recorder = context.recorder
-        self._verses = context.verses
+        self._verses = context.targets[0].verses
         self._operators = context.hub.operators
         self._coordinator = coordinator
         self._hearing = hearing
@@ -329,8 +329,12 @@ class OperatorCommands:
         self._recorder.purge(redaction)  # first: what follows could be cut short
         self._facts.off_record = True
         self._announcer.announce()
-        ids = self._coordinator.redact(redaction)
-        ids |= self._languages.redact(replace(redaction, ids=tuple(ids)))
+        removed = self._coordinator.redact(redaction)
+        ids = {*redaction.ids, *(message.id for message in removed)}
+        others = self._languages.redact(replace(redaction, ids=tuple(ids)))
+        ids |= {message.id for messages in others.values() for message in messages}
+        for sink in self._sinks:
+            sink.on_redaction(redaction, {self._boards[0].target: removed, **others})
         self._written.forget(ids, from_s)
         self._held_rules.forget(from_s)
         # Everything is hidden; who commanded it is answered when not even a kill can undo it.

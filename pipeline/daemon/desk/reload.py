@@ -86,7 +86,7 @@ class Reload:
         self._read = read
         self._facts = context.facts
         self._dictionary = context.dictionary
-        self._board = context.board
+        self._board = context.targets[0].board
         self._hub = context.hub
         self._recorder = context.recorder
         self._group = group

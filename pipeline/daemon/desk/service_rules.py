@@ -54,7 +54,7 @@ class HeldRules:
         self._at_s = at_s
         self._releases: list[tuple[float, Callable[[], None]]] = []
         self._dictionary = context.dictionary
-        self._board = context.board
+        self._board = context.targets[0].board
         self._recorder = context.recorder
         self._operators = context.hub.operators
         self._coordinator = coordinator

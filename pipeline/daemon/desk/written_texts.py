@@ -58,18 +58,18 @@ class WrittenTexts:
         languages: Languages,
     ) -> None:
         self._facts = context.facts
-        self._board = context.board
-        self._verses = context.verses
+        self._board = context.targets[0].board
+        self._verses = context.targets[0].verses
         self._coordinator = coordinator
         self._speech = speech
         self._undo = undo
         self._languages = languages
-        self.retranslations = Retranslations(context.board, coordinator, speech.retranslate)
+        self.retranslations = Retranslations(self._board, coordinator, speech.retranslate)
         self.notices = Notices(
             context.sinks,
             context.recorder,
             (self.retranslations, *languages.retranslations),
-            context.board.source,
+            self._board.source,
         )
 
     def revise(

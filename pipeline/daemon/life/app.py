@@ -83,7 +83,7 @@ class App:
         context, session = open_context(settings, dictionary, mode, screen, self._reports.emit)
         self._context = context
         notes = ServiceNotes(context, Path(settings.session.directory), settings.translate.source)
-        self._coordinator = coordinator = CaptionCoordinator(context)
+        self._coordinator = coordinator = CaptionCoordinator(context, context.targets[0])
         self._group = group = WorkerGroup(
             settings,
             engines,

@@ -58,7 +58,7 @@ class Supervisor:
         self._group = group
         self._coordinator = coordinator
         self._languages = languages
-        self._late = LateTranslations(context.board, retranslations)
+        self._late = LateTranslations(context.targets[0].board, retranslations)
         self._reload = reload
         self._health = health
         self._notifier = context.notifier

@@ -32,7 +32,7 @@ class Desk(CoordinatorFixture):
     def __init__(self, tmp_path: Path) -> None:
         super().__init__(tmp_path, {"translate.targets": [{"lang": "fr"}]}, start=False)
         self.hearing.ids.last = 4
-        self.french: CaptionBoard = self.further["fr"]
+        self.french: CaptionBoard = self.boards["fr"]
         self.board.show(made("gracioso", "es"))
         self.french.show(made("gracieux", "fr"))
 

@@ -15,7 +15,7 @@ import pytest
 from pipeline.core.reports import Rendition
 from pipeline.core.types import Caption, Pcm, Recognition, Transcript
 from pipeline.daemon.captions import languages
-from pipeline.session.reader import further_languages, read_journal, read_records
+from pipeline.session.reader import extra_targets, read_journal, read_records
 from tests.support.coordinator import CoordinatorFixture, transcript, utterance
 from tests.support.daemon import DURATION_S, SCRIPT, Service, crash, reached, until
 from tests.support.fakes import FakeRecognizer, FakeSource, FakeTranslator, pcm_of
@@ -65,7 +65,7 @@ def test_files_of_a_further_language(tmp_path: Path) -> None:
     service = Service(tmp_path, further=FRENCH)
     service.run()
     folder = service.app.folder
-    assert further_languages(folder) == ["fr"]
+    assert extra_targets(folder) == ["fr"]
     assert [m.target.lang for m in read_journal(folder, "fr")] == ["fr"] * len(SCRIPT)
     assert "sentence-fr-final number-fr-final" in (folder / "transcript.fr.txt").read_text()
     translations = [r for r in read_records(folder) if r.type == "translation"]
@@ -121,7 +121,7 @@ def live(tmp_path: Path, further: Any = None, **more: Any) -> Service:
 
 
 def has_finals(service: Service, count: int) -> Callable[[], bool]:
-    board = service.app._context.board
+    board = service.app._context.boards[0]
     return lambda: sum(m.final for m in board.snapshot().messages) == count
 
 
@@ -169,7 +169,7 @@ def test_a_language_rests_again_after_the_last_display_has_gone(
 @pytest.mark.slow
 def test_one_that_is_not_to_rest_is_kept_whether_anybody_watches_or_not(tmp_path: Path) -> None:
     async def beside(service: Service) -> None:
-        board = service.app._context.further["fr"]
+        board = service.app._languages._languages["fr"].board
         await reached(lambda: sum(m.final for m in board.snapshot().messages) == len(SCRIPT))
         service.app.stop()
 
@@ -191,7 +191,7 @@ def test_a_language_that_fails_or_is_slow_delays_no_other(tmp_path: Path) -> Non
 
     async def beside(service: Service) -> None:
         await reached(has_finals(service, len(SCRIPT)))
-        german = service.app._context.further["de"]
+        german = service.app._languages._languages["de"].board
         assert sum(m.final for m in german.snapshot().messages) < len(SCRIPT)
         service.app.stop()
 
@@ -218,7 +218,7 @@ async def operator(service: Service, *commands: dict[str, Any]) -> None:
 @pytest.mark.slow
 def test_a_hidden_caption_is_hidden_in_every_language_and_comes_back(tmp_path: Path) -> None:
     async def beside(service: Service) -> None:
-        board = service.app._context.further["fr"]
+        board = service.app._languages._languages["fr"].board
         await reached(lambda: sum(m.final for m in board.snapshot().messages) == len(SCRIPT))
         await operator(service, {"name": "hide", "id": 2})
         assert board.message(2).target.text == ""
@@ -234,8 +234,8 @@ def test_a_hidden_caption_is_hidden_in_every_language_and_comes_back(tmp_path: P
 def test_what_was_really_said_is_translated_again_into_every_language(tmp_path: Path) -> None:
     async def beside(service: Service) -> None:
         boards = {
-            "gemma": service.app._context.board,
-            "fr-final": service.app._context.further["fr"],
+            "gemma": service.app._context.boards[0],
+            "fr-final": service.app._languages._languages["fr"].board,
         }
         await reached(
             lambda: all(
@@ -259,7 +259,7 @@ def test_what_was_really_said_is_translated_again_into_every_language(tmp_path: 
 @pytest.mark.slow
 def test_what_is_off_the_record_is_gone_from_every_language_and_its_files(tmp_path: Path) -> None:
     async def beside(service: Service) -> None:
-        board = service.app._context.further["fr"]
+        board = service.app._languages._languages["fr"].board
         await reached(lambda: sum(m.final for m in board.snapshot().messages) == len(SCRIPT))
         await operator(service, {"name": "off-record"})
         assert board.snapshot().messages == ()
@@ -316,4 +316,4 @@ def test_an_utterance_that_was_closed_just_before_a_language_woke_is_shown_in_it
     assert isinstance(taken, Transcript)
     made = Caption(taken, "fr", "prions", "fr-quick", final=True)
     setting.languages.show(Rendition("fr", made))
-    assert [m.target.text for m in setting.further["fr"].snapshot().messages] == ["prions"]
+    assert [m.target.text for m in setting.boards["fr"].snapshot().messages] == ["prions"]

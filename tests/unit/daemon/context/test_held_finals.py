@@ -31,8 +31,9 @@ class Desk(CoordinatorFixture):
         self.told: list[DoubtfulMessage] = []
         self.is_watched = True
         doubts = DoubtDesk(self.facts, self.told.append, lambda: self.is_watched)
-        self.context = replace(self.context, doubts=doubts)
-        self.coordinator = CaptionCoordinator(self.context)
+        target = replace(self.context.targets[0], doubts=doubts)
+        self.context = replace(self.context, targets=(target,))
+        self.coordinator = CaptionCoordinator(self.context, target)
         self.commands = OperatorCommands(
             self.context,
             self.coordinator,

@@ -27,7 +27,7 @@ def service(tmp_path: Path) -> Service:
 
 def test_each_language_is_shown_its_own_captions(tmp_path: Path) -> None:
     app = service(tmp_path).app
-    boards = {"es": app._context.board, "fr": app._context.further["fr"]}
+    boards = {board.target: board for board in app._context.boards}
     app._caption_reports.take(heard().utterance)
     app._caption_reports.take(Caption(heard(), "es", "gracia", "gemma", True))
     assert boards["es"].message(1).target.text == "gracia"
@@ -54,5 +54,5 @@ def test_a_text_that_is_none_is_taken_back_everywhere(tmp_path: Path) -> None:
     app._caption_reports.take(Rendition("fr", Caption(shown, "fr", "grâce", "marian", False)))
     app._caption_reports.take(heard().utterance)
     app._caption_reports.take(heard(filtered="repetition"))
-    for board in (app._context.board, app._context.further["fr"]):
+    for board in app._context.boards:
         assert not board.snapshot().messages
