@@ -40,7 +40,8 @@ from pipeline.dictionary.matcher import correct
 from pipeline.dictionary.store import Dictionary
 from pipeline.records.health import Dropped, Queues
 from pipeline.session.recorder import SessionRecorder
-from pipeline.workers.languages import LanguageWorkers, TargetEngines
+from pipeline.workers.engines import TargetEngines
+from pipeline.workers.target import TargetWorkers
 from scripts.support.captions import caption
 from scripts.support.display_server import DisplayServer
 from scripts.support.hearing import FakeHearing
@@ -113,7 +114,7 @@ class OperatorServer(DisplayServer):
             engines = [TargetEngines(lang, None, None) for lang in [*self.boards][1:]]
             # Their threads do not run: `render` says what they would.
             workers = [
-                LanguageWorkers(
+                TargetWorkers(
                     alone, each, emit=print, is_stale=lambda _: False, shed=True, glossaries=None
                 )
                 for alone, each in zip(self.settings.by_target(), engines, strict=True)
@@ -268,7 +269,7 @@ class OperatorServer(DisplayServer):
             for text, engine in ((quick, "marian"), (final, "gemma")):
                 is_final = engine == "gemma"
                 made = Caption(request.transcript, "es", text, engine, final=is_final)
-                self.commands.on_retranslated(Retranslated(request.ticket, made))
+                self.commands.on_retranslated(Retranslated(request.ticket, made, "es"))
 
         self._wait(report())
 

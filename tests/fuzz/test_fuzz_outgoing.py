@@ -119,8 +119,8 @@ class Hall:
             "audio.input": "",
         }
         quick = FakeTranslator("quick")
-        further = dict.fromkeys(self.langs[1:], (quick, quick))
-        self.app = Service(self.folder, further=further, flags=flags, fast=False).app
+        extra = dict.fromkeys(self.langs[1:], (quick, quick))
+        self.app = Service(self.folder, extra_targets=extra, flags=flags, fast=False).app
         self.context = self.app._context
         self.boards = {board.target: board for board in self.context.boards}
         # Counted before the recorder writes: those of the daemon before this one.
@@ -210,14 +210,16 @@ class Hall:
         source, utterance = self.word(said), self.utterance(said, cause)
         transcript = Transcript(utterance, "en", source, self.word(said), Recognition(source))
         engine = "gemma" if final else "marian"
-        first, *further = (
-            Caption(transcript, lang, self.word(said), engine, final) for lang in self.langs
-        )
-        return [first, *(Rendition(each.lang, each) for each in further)]
+        return [
+            Rendition(lang, Caption(transcript, lang, self.word(said), engine, final))
+            for lang in self.langs
+        ]
 
     def deliver(self, said: Said, report: CaptionReport) -> None:
         """Have a worker report what it has made."""
-        of = report.transcript.utterance if isinstance(report, Caption) else None
+        of = None
+        if isinstance(report, Rendition) and report.lang == "es":
+            of = report.caption.transcript.utterance
         if isinstance(report, Transcript):
             of = report.utterance
         if of and of.revision == said.revision and said.is_closed:
@@ -407,8 +409,9 @@ def fall_silent(hall: Hall, number: int) -> None:
         reports = hall.made(said, "silence", final=True)
         if number % 7 == 0:
             (first, *_) = reports
-            assert isinstance(first, Caption)
-            reports = [Transcript(**{**_fields(first.transcript), "filtered": "repetition"})]
+            assert isinstance(first, Rendition)
+            fields = _fields(first.caption.transcript)
+            reports = [Transcript(**{**fields, "filtered": "repetition"})]
         if number % 5 == 0:  # prepared while the pause was short
             for report in hall.made(said, "eager", final=True):
                 hall.deliver(said, report)
@@ -487,12 +490,9 @@ def retranslate(hall: Hall, number: int) -> None:
     said = Said(0, 0.0, 0.0)
     reports = hall.made(said, "silence", final=number % 3 > 0)
     made = next(
-        each.caption if isinstance(each, Rendition) else each
-        for each in reports
-        if isinstance(each, Caption | Rendition)
-        and (each.caption if isinstance(each, Rendition) else each).lang == lang
+        each.caption for each in reports if isinstance(each, Rendition) and each.lang == lang
     )
-    hall.take(Retranslated(1 + number % 4, made, "" if lang == "es" else lang))
+    hall.take(Retranslated(1 + number % 4, made, lang))
 
 
 def undo(hall: Hall, _: int) -> None:

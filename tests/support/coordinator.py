@@ -25,7 +25,8 @@ from pipeline.daemon.desk.service_notes import ServiceNotes
 from pipeline.dictionary.store import Dictionary
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.session.recorder import SessionRecorder
-from pipeline.workers.languages import LanguageWorkers, TargetEngines
+from pipeline.workers.engines import TargetEngines
+from pipeline.workers.target import TargetWorkers
 from scripts.support.hearing import FakeHearing
 
 
@@ -92,7 +93,7 @@ class CoordinatorFixture:
         self.hearing = FakeHearing()
         engines = [TargetEngines(lang, None, None) for lang in langs[1:]]
         self.workers = [
-            LanguageWorkers(
+            TargetWorkers(
                 alone, each, emit=print, is_stale=lambda _: False, shed=True, glossaries=None
             )
             for alone, each in zip(settings.by_target(), engines, strict=True)

@@ -17,7 +17,7 @@ from pipeline.daemon.captions.late_translations import LateTranslations
 from pipeline.daemon.captions.retranslations import Retranslations
 from pipeline.engines.process.sharing import LanguageTranslator
 from pipeline.protocol.caption import CaptionMessage
-from pipeline.workers.languages import LanguageWorkers
+from pipeline.workers.target import TargetWorkers
 
 Back = Callable[[], None]
 """Takes something back."""
@@ -30,7 +30,7 @@ class Language:
     lang: str
     board: CaptionBoard
     coordinator: CaptionCoordinator
-    workers: LanguageWorkers
+    workers: TargetWorkers
     retranslations: Retranslations
     late: LateTranslations
     translator: LanguageTranslator | None

@@ -27,8 +27,9 @@ from pipeline.engines.process.sharing import LanguageTranslator
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.protocol.messages import DoubtfulMessage
 from pipeline.records.health import RUNG_NAMES, LanguageHealth
-from pipeline.workers.languages import LanguageWorkers, TargetEngines
+from pipeline.workers.engines import TargetEngines
 from pipeline.workers.queues import without_sound
+from pipeline.workers.target import TargetWorkers
 
 log = structlog.get_logger()
 
@@ -46,7 +47,7 @@ class Languages:
         self,
         settings: Settings,
         context: DaemonContext,
-        workers: Sequence[LanguageWorkers],
+        workers: Sequence[TargetWorkers],
         engines: Sequence[TargetEngines],
     ) -> None:
         """Take the parts, in the order of `settings.translate.targets`."""

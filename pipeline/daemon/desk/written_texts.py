@@ -102,10 +102,10 @@ class WrittenTexts:
 
     def on_retranslated(self, result: Retranslated) -> None:
         """Show what was made of a text, in the language that it was made for."""
-        if result.target:
-            self._languages.on_retranslated(result)
-        else:
+        if result.target == self._board.target:
             self.retranslations.on_retranslated(result)
+        else:
+            self._languages.on_retranslated(result)
 
     def edit(self, key: int, text: str, lang: str) -> None:
         """Show an operator's own translation; `lang` "" is the first target's.

@@ -93,7 +93,9 @@ class App:
             last_id=session.last_id,
             origin_s=session.origin_s,
         )
-        self._languages = languages = Languages(settings, context, group.languages, engines.further)
+        self._languages = languages = Languages(
+            settings, context, group.targets[1:], engines.targets[1:]
+        )
         self.health = health = Health(context, engines, group, coordinator, languages)
         self._reload = reload = Reload(
             settings, read, context, group, coordinator, languages=languages
@@ -248,7 +250,7 @@ class App:
             self._context.notifier.stopping()
         self._group.stop()
         await self._drain()
-        for caption in self._group.take_unfinished():
+        for caption in self._group.targets[0].take_unfinished():
             self._coordinator.show(caption)
         self._coordinator.release_all()
         self._languages.settle()

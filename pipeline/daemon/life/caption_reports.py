@@ -27,12 +27,13 @@ class CaptionReports:
         self._languages = languages
         self._commands = commands
         self._group = group
+        self._first = group.targets[0].lang
 
     def take(self, report: CaptionReport) -> None:
         """Act on a report."""
         match report:
-            case Caption():
-                self._settled(self._coordinator.show(report))
+            case Rendition(lang, caption) if lang == self._first:
+                self._settled(self._coordinator.show(caption))
             case Rendition():
                 self._languages.show(report)
             case Retranslated():
@@ -55,7 +56,7 @@ class CaptionReports:
     def _resumed(self, utterance: Utterance) -> None:
         self._languages.on_resumed(utterance)
         if reopened := self._coordinator.on_resumed(utterance):
-            self._group.go_on(reopened)
+            self._group.targets[0].go_on(reopened)
 
     def _settled(self, final: Caption | None) -> None:
         """Hand on a final caption, if one has settled."""

@@ -65,7 +65,7 @@ class Health:
     def record(self) -> HealthRecord:
         """Return how the daemon is now."""
         state, reason = self._announcer.state
-        engines = self._engines
+        engines, first = self._engines, self._engines.targets[0]
         return HealthRecord(
             utc=utc_now(),
             state=state,
@@ -78,8 +78,8 @@ class Health:
             rung=self.rung,
             source=engines.source.name,
             recognizer=engines.recognizer.name,
-            partial=engines.partial.name if engines.partial else "",
-            final=engines.final.name if engines.final else "",
+            partial=first.partial.name if first.partial else "",
+            final=first.final.name if first.final else "",
             setback=self._group.degraded_reason,
             queues=Queues(**self._group.queues()),
             dropped=self.dropped,

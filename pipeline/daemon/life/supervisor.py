@@ -108,22 +108,22 @@ class Supervisor:
             self._changed.set()
 
     def _check(self, now_s: float) -> None:
-        # Not of a file that is played fast: it has no clock to fall behind.
-        waits, ladder = self._group.waits(now_s), self._degradation
-        if self._group.may_shed and ladder.observe(waits, now_s):
+        first, ladder = self._group.targets[0], self._degradation
+        waits = first.waits(now_s)
+        if first.observe(now_s):
             log.warning("rung", rung=ladder.rung.name, **_rounded(waits), reason=ladder.reason)
             self._recorder.record(RungEvent(utc=utc_now(), rung=self._health.rung))
-        if self._group.check_translator(now_s):
+        if first.check_final(now_s):
             self._coordinator.on_fault(
                 Fault("translate", "final-hangs", "The final translator hangs.")
             )
-            for caption in self._group.take_unfinished():
+            for caption in first.take_unfinished():
                 self._coordinator.show(caption)
             self._changed.set()
         for final in self._coordinator.release_due(now_s):
             self._group.compare(final)
             self._languages.offer(final.transcript)
-        has_time = not self._facts.off_record and self._group.has_time(now_s)
+        has_time = not self._facts.off_record and first.has_time(now_s)
         self._late.look(now_s, has_time=has_time)
         self._languages.look(now_s)
         self._facts.degraded_reason = self._group.degraded_reason

@@ -116,7 +116,7 @@ def test_a_notice_has_a_text_in_every_language(desk: Desk) -> None:
     desk.answer("Un enfant est perdu.")
     spanish = desk.hearing.asked[-1]
     caption = Caption(spanish.transcript, "es", "Un niño perdido.", "gemma", final=True)
-    desk.commands.on_retranslated(Retranslated(spanish.ticket, caption))
+    desk.commands.on_retranslated(Retranslated(spanish.ticket, caption, "es"))
     assert desk.commands.notices.texts == {
         "en": "A child is lost.",
         "fr": "Un enfant est perdu.",

@@ -41,7 +41,7 @@ def engines(journal: list[dict[str, Any]]) -> list[tuple[int, str]]:
 @pytest.mark.slow
 def test_every_utterance_is_recognized_once_and_kept_in_each_language(tmp_path: Path) -> None:
     recognizer = WholeCounted(SCRIPT)
-    service = Service(tmp_path, recognizer=recognizer, further=FRENCH)
+    service = Service(tmp_path, recognizer=recognizer, extra_targets=FRENCH)
     assert service.run() == 0
     assert recognizer.whole == len(SCRIPT)
     assert service.finals() == [(number, "gemma") for number in range(1, len(SCRIPT) + 1)]
@@ -52,7 +52,7 @@ def test_every_utterance_is_recognized_once_and_kept_in_each_language(tmp_path: 
 
 @pytest.mark.slow
 def test_the_first_language_is_written_as_if_it_were_alone(tmp_path: Path) -> None:
-    one, two = Service(tmp_path / "one"), Service(tmp_path / "two", further=FRENCH)
+    one, two = Service(tmp_path / "one"), Service(tmp_path / "two", extra_targets=FRENCH)
     assert (one.run(), two.run()) == (0, 0)
     for name in ("transcript.es.srt", "transcript.en.vtt", "transcript.es.txt"):
         assert (two.app.folder / name).read_bytes() == (one.app.folder / name).read_bytes()
@@ -62,7 +62,7 @@ def test_the_first_language_is_written_as_if_it_were_alone(tmp_path: Path) -> No
 
 @pytest.mark.slow
 def test_files_of_a_further_language(tmp_path: Path) -> None:
-    service = Service(tmp_path, further=FRENCH)
+    service = Service(tmp_path, extra_targets=FRENCH)
     service.run()
     folder = service.app.folder
     assert extra_targets(folder) == ["fr"]
@@ -93,7 +93,7 @@ def test_displays_get_the_captions_of_their_language_and_no_other(tmp_path: Path
         asyncio.get_running_loop().call_later(60, lambda: [task.cancel() for task in tasks])
 
     source = FakeSource(pcm_of(SCRIPT, DURATION_S), speed=20)
-    service = Service(tmp_path, source=source, fast=False, further=FRENCH)
+    service = Service(tmp_path, source=source, fast=False, extra_targets=FRENCH)
     assert service.run(beside) == 0
     for lang, marks in {"es": ("marian", "gemma"), "fr": ("fr-quick", "fr-final")}.items():
         assert {m["target"]["engine"] for m in seen[lang]} <= {*marks, "source"}
@@ -111,13 +111,13 @@ def test_an_unknown_language_is_refused_with_those_that_are_shown(tmp_path: Path
             assert answer["code"] == "unknown-lang"
             assert "en, es, fr" in answer["message"]
 
-    assert Service(tmp_path, further=FRENCH).run(beside) == 0
+    assert Service(tmp_path, extra_targets=FRENCH).run(beside) == 0
 
 
-def live(tmp_path: Path, further: Any = None, **more: Any) -> Service:
+def live(tmp_path: Path, extra: Any = None, **more: Any) -> Service:
     """Return a service with a clock, in which a language may rest and fall behind."""
     source = FakeSource(pcm_of(SCRIPT, DURATION_S), speed=20, hold=True)
-    return Service(tmp_path, source=source, fast=False, further=further or FRENCH, **more)
+    return Service(tmp_path, source=source, fast=False, extra_targets=extra or FRENCH, **more)
 
 
 def has_finals(service: Service, count: int) -> Callable[[], bool]:
@@ -281,7 +281,7 @@ def test_a_service_that_was_killed_goes_on_in_every_language(tmp_path: Path) -> 
         tmp_path,
         source=source,
         fast=False,
-        further=FRENCH,
+        extra_targets=FRENCH,
         flags=flags,
         recognizer=FakeRecognizer(SCRIPT, fails=crash),
     )

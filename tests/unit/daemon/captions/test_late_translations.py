@@ -41,7 +41,7 @@ class Desk:
     def answer(self, text: str | None = None, *, final: bool = True) -> None:
         asked = self.setting.hearing.asked[-1]
         made = text and Caption(asked.transcript, "es", text, "marian", final=final)
-        self.setting.commands.on_retranslated(Retranslated(asked.ticket, made or None))
+        self.setting.commands.on_retranslated(Retranslated(asked.ticket, made or None, "es"))
 
     def texts(self) -> list[str]:
         return [m.target.text for m in self.board.snapshot().messages]

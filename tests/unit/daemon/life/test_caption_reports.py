@@ -22,14 +22,14 @@ def heard(*, filtered: str = "") -> Transcript:
 def service(tmp_path: Path) -> Service:
     flags = {"translate.targets": [{"lang": "fr", "rest": False}]}
     pair = (FakeTranslator("fr-quick"), FakeTranslator("fr-final"))
-    return Service(tmp_path, further={"fr": pair}, flags=flags)
+    return Service(tmp_path, extra_targets={"fr": pair}, flags=flags)
 
 
 def test_each_language_is_shown_its_own_captions(tmp_path: Path) -> None:
     app = service(tmp_path).app
     boards = {board.target: board for board in app._context.boards}
     app._caption_reports.take(heard().utterance)
-    app._caption_reports.take(Caption(heard(), "es", "gracia", "gemma", True))
+    app._caption_reports.take(Rendition("es", Caption(heard(), "es", "gracia", "gemma", True)))
     assert boards["es"].message(1).target.text == "gracia"
     assert not boards["fr"].snapshot().messages
     app._caption_reports.take(Rendition("fr", Caption(heard(), "fr", "la grâce", "gemma", True)))
@@ -40,7 +40,7 @@ def test_each_language_is_shown_its_own_captions(tmp_path: Path) -> None:
 def test_what_has_settled_is_offered_to_every_language(tmp_path: Path) -> None:
     app = service(tmp_path).app
     app._caption_reports.take(heard().utterance)
-    app._caption_reports.take(Caption(heard(), "es", "gracia", "gemma", True))
+    app._caption_reports.take(Rendition("es", Caption(heard(), "es", "gracia", "gemma", True)))
     assert not app._languages._settled, "speech may still return to it"
     app._caption_reports.take(Settled(1))
     assert [each.utterance.id for each in app._languages._settled] == [1]
@@ -50,7 +50,7 @@ def test_a_text_that_is_none_is_taken_back_everywhere(tmp_path: Path) -> None:
     app = service(tmp_path).app
     partial = replace(heard().utterance, final=False, cause="partial")
     shown = replace(heard(), utterance=partial)
-    app._caption_reports.take(Caption(shown, "es", "gracia", "marian", False))
+    app._caption_reports.take(Rendition("es", Caption(shown, "es", "gracia", "marian", False)))
     app._caption_reports.take(Rendition("fr", Caption(shown, "fr", "grâce", "marian", False)))
     app._caption_reports.take(heard().utterance)
     app._caption_reports.take(heard(filtered="repetition"))
