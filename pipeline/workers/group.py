@@ -18,7 +18,7 @@ from pipeline.workers.comparer import LIMIT, Compare
 from pipeline.workers.degradation import Degradation
 from pipeline.workers.engines import Engines
 from pipeline.workers.listener import Listen
-from pipeline.workers.queues import Retranslation, UtteranceQueue
+from pipeline.workers.queues import UtteranceQueue
 from pipeline.workers.target import TargetWorkers
 from pipeline.workers.transcriber import Transcribe
 from pipeline.workers.vad_fallback import FallbackDetector
@@ -235,10 +235,6 @@ class WorkerGroup:
     def take_id(self) -> int:
         """Return the id of a caption that an operator types: it follows what is said now."""
         return self._ids.take()
-
-    def retranslate(self, request: Retranslation) -> None:
-        """Have an operator's text translated; Retranslated reports follow. Never waits."""
-        self.targets[0].retranslate(request)
 
     def settle(self) -> None:
         """Let what is said from now on be a caption of its own."""

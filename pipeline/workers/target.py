@@ -22,6 +22,7 @@ from pipeline.core.languages import language
 from pipeline.core.reports import Emit, Rendition, Report, Retranslated
 from pipeline.core.types import Caption, Utterance
 from pipeline.dictionary.glossary_store import GlossaryStore
+from pipeline.engines.process.sharing import LanguageTranslator
 from pipeline.engines.protocols import Scorer
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.workers.base import Worker
@@ -63,6 +64,7 @@ class TargetWorkers:
         first target: by it the transcribe thread is asked to translate an operator's text.
         """
         self.lang = engines.lang
+        self._final = engines.final
         self._settings = settings
         self._emit = emit
         self._shed = shed
@@ -144,6 +146,11 @@ class TargetWorkers:
         self._settings = self.quick.settings = settings
         if self.translate is not None:
             self.translate.settings = settings
+
+    def note_watchers(self, watchers: int) -> None:
+        """Let a final translator that languages share know how many displays show this one."""
+        if isinstance(self._final, LanguageTranslator):
+            self._final.watchers = watchers
 
     def rest(self, resting: bool) -> None:
         """Stop translating, or begin again."""

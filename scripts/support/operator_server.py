@@ -29,8 +29,7 @@ from pipeline.core.types import (
     Utterance,
     Word,
 )
-from pipeline.daemon.captions.coordinator import CaptionCoordinator
-from pipeline.daemon.captions.languages import Languages
+from pipeline.daemon.captions.targets import Targets
 from pipeline.daemon.context.context import make_context
 from pipeline.daemon.context.opening import OpenSession
 from pipeline.daemon.desk.live_check import DeskCheck
@@ -40,11 +39,9 @@ from pipeline.dictionary.matcher import correct
 from pipeline.dictionary.store import Dictionary
 from pipeline.records.health import Dropped, Queues
 from pipeline.session.recorder import SessionRecorder
-from pipeline.workers.engines import TargetEngines
-from pipeline.workers.target import TargetWorkers
 from scripts.support.captions import caption
 from scripts.support.display_server import DisplayServer
-from scripts.support.hearing import FakeHearing
+from scripts.support.hearing import FakeHearing, idle_workers
 from scripts.support.records import health_record
 
 LENGTH_S = 3.0
@@ -104,28 +101,21 @@ class OperatorServer(DisplayServer):
             self.settings = load(flags=flags).settings
             context = make_context(self.settings, session, self.dictionary, self.mode, LineScreen())
             self.facts, self.metrics = context.facts, context.metrics
-            self.coordinator = CaptionCoordinator(context, context.targets[0])
+            # Their threads do not run: `render` says what they would.
+            workers = idle_workers(self.settings, self.hearing)
+            self.targets = Targets(self.settings, context, workers, lambda _: None)
+            self.coordinator = self.targets[0].coordinator
             self.check = DeskCheck(
                 context,
                 self.coordinator,
                 lambda: self.settings,
                 lambda settings, _: standing_checks(settings),  # no engine runs here
             )
-            engines = [TargetEngines(lang, None, None) for lang in [*self.boards][1:]]
-            # Their threads do not run: `render` says what they would.
-            workers = [
-                TargetWorkers(
-                    alone, each, emit=print, is_stale=lambda _: False, shed=True, glossaries=None
-                )
-                for alone, each in zip(self.settings.by_target(), engines, strict=True)
-            ]
-            self.languages = Languages(self.settings, context, workers, engines)
             self.commands = OperatorCommands(
                 context,
-                self.coordinator,
+                self.targets,
                 self.hearing,
                 _reload,
-                self.languages,
                 desk_check=self.check,
                 notes=ServiceNotes(context, self.folder, "en"),
             )
@@ -204,7 +194,7 @@ class OperatorServer(DisplayServer):
         made = caption(number, raw, target, final=True, engine="gemma", lang=lang)
 
         async def report() -> None:
-            self.languages.show(Rendition(lang, made))
+            self.targets.take(Rendition(lang, made))
 
         self._wait(report())
 
@@ -269,7 +259,7 @@ class OperatorServer(DisplayServer):
             for text, engine in ((quick, "marian"), (final, "gemma")):
                 is_final = engine == "gemma"
                 made = Caption(request.transcript, "es", text, engine, final=is_final)
-                self.commands.on_retranslated(Retranslated(request.ticket, made, "es"))
+                self.targets.take(Retranslated(request.ticket, made, "es"))
 
         self._wait(report())
 

@@ -170,7 +170,7 @@ class Hall:
     # What is said
 
     def take(self, report: CaptionReport) -> None:
-        self.app._caption_reports.take(report)
+        self.app._targets.take(report)
 
     def add(self, said: Said) -> None:
         """Know a caption; after a crash it may have the id of one that is off the record."""

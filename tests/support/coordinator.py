@@ -14,8 +14,7 @@ from pipeline.check.checks import standing_checks
 from pipeline.config.loader import load
 from pipeline.core.errors import ProtocolError
 from pipeline.core.types import Caption, Recognition, Transcript, Utterance
-from pipeline.daemon.captions.coordinator import CaptionCoordinator
-from pipeline.daemon.captions.languages import Languages
+from pipeline.daemon.captions.targets import Targets
 from pipeline.daemon.context.context import make_context
 from pipeline.daemon.context.opening import OpenSession
 from pipeline.daemon.context.sinks import Screen
@@ -25,9 +24,7 @@ from pipeline.daemon.desk.service_notes import ServiceNotes
 from pipeline.dictionary.store import Dictionary
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.session.recorder import SessionRecorder
-from pipeline.workers.engines import TargetEngines
-from pipeline.workers.target import TargetWorkers
-from scripts.support.hearing import FakeHearing
+from scripts.support.hearing import FakeHearing, idle_workers
 
 
 def utterance(id: int = 1) -> Utterance:  # noqa: A002
@@ -77,6 +74,7 @@ class CoordinatorFixture:
         needed |= {"dictionary.enabled": church_words, "church.glossary": church_words}
         needed |= {} if church_words else {"church.verses": "off"}
         settings = load(flags=needed | (flags or {})).settings
+        self.settings = settings
         langs = settings.translate.langs
         recorder = SessionRecorder(tmp_path, source="en", targets=langs, on_fault=print)
         boards = tuple(CaptionBoard("test", "en", lang, 10) for lang in langs)
@@ -89,17 +87,11 @@ class CoordinatorFixture:
         self.recorder = self.context.recorder
         if start:
             self.recorder.start()
-        self.coordinator = CaptionCoordinator(self.context, self.context.targets[0])
         self.hearing = FakeHearing()
-        engines = [TargetEngines(lang, None, None) for lang in langs[1:]]
-        self.workers = [
-            TargetWorkers(
-                alone, each, emit=print, is_stale=lambda _: False, shed=True, glossaries=None
-            )
-            for alone, each in zip(settings.by_target(), engines, strict=True)
-        ]
-        """Those of further languages; their threads do not run."""
-        self.languages = Languages(settings, self.context, self.workers, engines)
+        self.workers = idle_workers(settings, self.hearing)
+        """Of each target language; their threads do not run."""
+        self.targets = Targets(settings, self.context, self.workers, lambda _: None)
+        self.coordinator = self.targets[0].coordinator
         self.desk_check = DeskCheck(
             self.context,
             self.coordinator,
@@ -109,10 +101,9 @@ class CoordinatorFixture:
         self.notes = ServiceNotes(self.context, tmp_path, "en")
         self.commands = OperatorCommands(
             self.context,
-            self.coordinator,
+            self.targets,
             self.hearing,
             self.reload,
-            self.languages,
             desk_check=self.desk_check,
             notes=self.notes,
         )

@@ -11,6 +11,7 @@ import pytest
 
 from pipeline.config.loader import load
 from pipeline.config.schema import Settings
+from pipeline.config.targets import Target
 from pipeline.core.reports import Rendition, Report, WorkerEnded, WorkerReady
 from pipeline.core.standing import Reopened
 from pipeline.core.types import Caption, Comparison, Pcm, Recognition
@@ -190,6 +191,31 @@ def test_what_is_reopened_reaches_the_transcriber_and_half_a_sentence_the_segmen
     controls.off_record = True
     group.apply(controls)
     assert group._transcribe.quick.reopened is None, "nothing off the record is gone on with"
+
+
+def test_off_the_record_no_language_goes_on_with_what_was_said(settings: Settings) -> None:
+    french = Target(lang="fr")
+    translate = settings.translate.model_copy(update={"targets": (french,)})
+    settings = settings.model_copy(update={"translate": translate})
+    engines = Engines(
+        source=FakeSource(pcm_of(SCRIPT, 5.0)),
+        detector=FakeDetector(),
+        recognizer=FakeRecognizer(SCRIPT),
+        targets=tuple(TargetEngines(lang, None, None) for lang in ("es", "fr")),
+    )
+    group = WorkerGroup(
+        settings,
+        engines,
+        dictionary=Dictionary(settings),
+        degradation=Degradation(),
+        emit=print,
+    )
+    for target in group.targets:
+        target.quick.reopened = Reopened(7, "Ask not.", "...")
+    controls = DaemonState("live", 0.0)
+    controls.off_record = True
+    group.apply(controls)
+    assert [target.quick.reopened for target in group.targets] == [None, None]
 
 
 def test_captions_wait_for_no_comparison(settings: Settings) -> None:

@@ -127,8 +127,8 @@ def test_each_program_has_its_language_and_keeps_it_awake(tmp_path: Path) -> Non
         assert ['"grace"' in bodies[0], '"gracia"' in bodies[1]] == [True, True]
         titles = [parse_qs(urlsplit(each.path).query).get("Value") for each in french.sent]
         assert titles == [["grâce"], None]
-    setting.languages.look(0.0)
-    assert [each.watchers for each in setting.languages.health(0.0)] == [1]
+    setting.targets.look(0.0)
+    assert [each.watchers for each in setting.targets.health(0.0)] == [1]
     setting.recorder.close(5)
 
 
@@ -219,6 +219,6 @@ def test_each_language_reaches_the_subtitles_for_streams_and_can_be_taken_back(
     assert b"gracia" not in read("es")
     assert "grâce".encode() not in read("fr")
     # A language that is only read in a stream is translated into all the same.
-    setting.languages.look(past_s[0])
-    assert [each.watchers for each in setting.languages.health(past_s[0])] == [1]
+    setting.targets.look(past_s[0])
+    assert [each.watchers for each in setting.targets.health(past_s[0])] == [1]
     setting.recorder.close(5)

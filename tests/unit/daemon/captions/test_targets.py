@@ -14,7 +14,7 @@ import pytest
 
 from pipeline.core.reports import Rendition
 from pipeline.core.types import Caption, Pcm, Recognition, Transcript
-from pipeline.daemon.captions import languages
+from pipeline.daemon.captions import targets
 from pipeline.session.reader import extra_targets, read_journal, read_records
 from tests.support.coordinator import CoordinatorFixture, transcript, utterance
 from tests.support.daemon import DURATION_S, SCRIPT, Service, crash, reached, until
@@ -152,7 +152,7 @@ def test_a_language_that_nobody_watches_rests_and_is_filled_in_when_somebody_com
 def test_a_language_rests_again_after_the_last_display_has_gone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(languages, "_REST_AFTER_S", 0.3)
+    monkeypatch.setattr(targets, "_REST_AFTER_S", 0.3)
 
     async def beside(service: Service) -> None:
         def is_resting() -> bool:
@@ -169,7 +169,7 @@ def test_a_language_rests_again_after_the_last_display_has_gone(
 @pytest.mark.slow
 def test_one_that_is_not_to_rest_is_kept_whether_anybody_watches_or_not(tmp_path: Path) -> None:
     async def beside(service: Service) -> None:
-        board = service.app._languages._languages["fr"].board
+        board = service.app._targets.of("fr").board
         await reached(lambda: sum(m.final for m in board.snapshot().messages) == len(SCRIPT))
         service.app.stop()
 
@@ -191,7 +191,7 @@ def test_a_language_that_fails_or_is_slow_delays_no_other(tmp_path: Path) -> Non
 
     async def beside(service: Service) -> None:
         await reached(has_finals(service, len(SCRIPT)))
-        german = service.app._languages._languages["de"].board
+        german = service.app._targets.of("de").board
         assert sum(m.final for m in german.snapshot().messages) < len(SCRIPT)
         service.app.stop()
 
@@ -218,7 +218,7 @@ async def operator(service: Service, *commands: dict[str, Any]) -> None:
 @pytest.mark.slow
 def test_a_hidden_caption_is_hidden_in_every_language_and_comes_back(tmp_path: Path) -> None:
     async def beside(service: Service) -> None:
-        board = service.app._languages._languages["fr"].board
+        board = service.app._targets.of("fr").board
         await reached(lambda: sum(m.final for m in board.snapshot().messages) == len(SCRIPT))
         await operator(service, {"name": "hide", "id": 2})
         assert board.message(2).target.text == ""
@@ -235,7 +235,7 @@ def test_what_was_really_said_is_translated_again_into_every_language(tmp_path: 
     async def beside(service: Service) -> None:
         boards = {
             "gemma": service.app._context.boards[0],
-            "fr-final": service.app._languages._languages["fr"].board,
+            "fr-final": service.app._targets.of("fr").board,
         }
         await reached(
             lambda: all(
@@ -259,7 +259,7 @@ def test_what_was_really_said_is_translated_again_into_every_language(tmp_path: 
 @pytest.mark.slow
 def test_what_is_off_the_record_is_gone_from_every_language_and_its_files(tmp_path: Path) -> None:
     async def beside(service: Service) -> None:
-        board = service.app._languages._languages["fr"].board
+        board = service.app._targets.of("fr").board
         await reached(lambda: sum(m.final for m in board.snapshot().messages) == len(SCRIPT))
         await operator(service, {"name": "off-record"})
         assert board.snapshot().messages == ()
@@ -305,15 +305,16 @@ def test_an_utterance_that_was_closed_just_before_a_language_woke_is_shown_in_it
 ) -> None:
     """Its text comes after that, as an eager one whose end this language was never told of."""
     setting = CoordinatorFixture(tmp_path, {"translate.targets": [{"lang": "fr"}]}, start=False)
-    (french,) = setting.workers
+    _, french = setting.workers
     final = replace(utterance(1), closed_s=time.monotonic())
-    setting.languages.on_closed(final)
+    setting.targets.take(final)
     french.rest(False)
     heard = replace(transcript("let us pray"), utterance=replace(final, final=False, cause="eager"))
     french.transcripts.put(heard)
-    setting.languages.offer(replace(heard, utterance=final))
+    spanish = Caption(replace(heard, utterance=final), "es", "oremos", "es-final", final=True)
+    setting.targets.take(Rendition("es", spanish))
     taken = french.transcripts.take()
     assert isinstance(taken, Transcript)
     made = Caption(taken, "fr", "prions", "fr-quick", final=True)
-    setting.languages.show(Rendition("fr", made))
+    setting.targets.take(Rendition("fr", made))
     assert [m.target.text for m in setting.boards["fr"].snapshot().messages] == ["prions"]
