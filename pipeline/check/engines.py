@@ -229,7 +229,7 @@ def judge(golden: Golden, name: str, text: str, lang: str, took_s: float) -> Pas
     """Judge an engine's text and its time. Raises EngineError: golden-missed, engine-slow.
 
     `name` is the engine's: `stt`, `marian`, `gemma`, `server-stt`, `server-partial` or
-    `server-final`, with the language behind it for a further target. What makes finals may be slow:
+    `server-final`, with the language behind it for an extra target. What makes finals may be slow:
     a late one is taken from the quick translator.
     """
     if text.strip() and lang not in golden.must:
@@ -285,7 +285,7 @@ def untried(lang: str) -> Passed:
 
 
 def _section(name: str) -> str:
-    """Return the table that asks for an engine; a further target's has its language behind it."""
+    """Return the table that asks for an engine; an extra target's has its language behind it."""
     return next(section for key, section in _KEYS.items() if name.startswith(key))
 
 

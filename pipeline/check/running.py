@@ -52,10 +52,10 @@ class RunningChecks:
         """Yield the checks; the microphone last, since somebody speaks then."""
         yield from standing_checks(self._settings)
         yield from self._check_engine("stt", self._engines.recognizer, self._recognize)
-        translate = self._settings.translate
-        found: dict[str, Translator | None] = {translate.final.engine: self._engines.final}
+        translate, first = self._settings.translate, self._engines.targets[0]
+        found: dict[str, Translator | None] = {translate.final.engine: first.final}
         # Last: where Marian makes the finals, too, there is no other translator.
-        found[translate.partial.engine] = self._engines.partial
+        found[translate.partial.engine] = first.partial
         for role in _TRANSLATORS:
             if (translator := found.get(role)) is not None:
                 ask = partial(self._translate, role, translator)

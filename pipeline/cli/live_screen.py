@@ -10,7 +10,7 @@ import atexit
 import queue
 import sys
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -26,7 +26,7 @@ from pipeline.core import logs
 from pipeline.core.reports import Fault, Level
 from pipeline.core.threads import Thread
 from pipeline.core.types import Mode, State
-from pipeline.daemon.context.sinks import Screen
+from pipeline.daemon.context.sinks import Removed, Screen
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.records.summary import SHORT_STAGES
 from pipeline.records.utterance import UtteranceRecord
@@ -106,7 +106,7 @@ class RichScreen(Screen):
             )
         )
 
-    def on_caption(self, message: CaptionMessage) -> None:
+    def on_caption(self, message: CaptionMessage, lang: str) -> None:  # noqa: ARG002 - one is shown
         """Show a partial at the bottom; let a final scroll by."""
         others = {key: open_ for key, open_ in self._open.items() if key != message.id}
         was_open = len(others) < len(self._open)
@@ -135,7 +135,7 @@ class RichScreen(Screen):
         """Show the latest fault."""
         self._fault = fault
 
-    def on_redaction(self, redaction: Redaction, removed: Sequence[CaptionMessage]) -> None:  # noqa: ARG002
+    def on_redaction(self, redaction: Redaction, removed: Removed) -> None:  # noqa: ARG002
         """Clear the terminal, with what has scrolled by: a line could not be taken back alone."""
         self._open, self._record = {}, None
         self._printed.put(None)

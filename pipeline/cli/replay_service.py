@@ -69,7 +69,7 @@ class Replay:
             settings.server.history,
         )
         self.hub = Hub(
-            self._board,
+            (self._board,),
             settings.server,
             mode=_MODE,
             # Nobody needs to know a random one: a replay takes no commands.
@@ -111,8 +111,8 @@ class Replay:
                 self._state("speech")
                 continue
             self._board.restore([message])
-            self.hub.publish(message)
-            self._screen.on_caption(message)
+            self.hub.publish(message, self._board.target)
+            self._screen.on_caption(message, self._board.target)
             self._state("listening")
         self._state("ended")
 

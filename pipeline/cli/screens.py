@@ -36,7 +36,7 @@ class LineScreen(Screen):
         """Log both."""
         log.info("operator", page=page, token=token)
 
-    def on_caption(self, message: CaptionMessage) -> None:
+    def on_caption(self, message: CaptionMessage, lang: str) -> None:  # noqa: ARG002 - one is shown
         """Log a final; its words only for those who ask for "debug".
 
         Logs are kept by others, who cannot be told to forget what turns out to be off the record.

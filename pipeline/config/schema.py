@@ -234,8 +234,13 @@ class Translate(Section):
             refuse_incomplete(target.lang, alone.partial, alone.final)
         return self
 
+    @property
+    def langs(self) -> tuple[str, ...]:
+        """The target languages, the first one first."""
+        return (self.target, *(target.lang for target in self.targets))
+
     def into(self, target: Target) -> Translate:
-        """Return the section as it were if a further target were the only one."""
+        """Return the section as it were if an extra target were the only one."""
         own = target.model_dump(include={"partial", "final"}, exclude_none=True)
         sections = {name: getattr(self, name).model_copy(update=own[name]) for name in own}
         # A second final is made in the first language only, so this one has none.
@@ -336,12 +341,11 @@ class Settings(BaseSettings):
 
     @model_validator(mode="after")
     def _outputs_show_what_there_is(self) -> Settings:
-        langs = [target.lang for target in self.translate.targets]
-        self.outputs.refuse_unknown([self.translate.target, *langs, self.translate.source])
+        self.outputs.refuse_unknown([*self.translate.langs, self.translate.source])
         return self
 
     def by_target(self) -> tuple[Settings, ...]:
-        """Return the settings of each further target, as they were if it were the only one."""
+        """Return the settings of each extra target, as they were if it were the only one."""
         alone = map(self.translate.into, self.translate.targets)
         return tuple(self.model_copy(update={"translate": each}) for each in alone)
 

@@ -11,7 +11,7 @@ from pipeline.config.section import Lang, OnServer, Section, ServerUrl, Text, Th
 
 
 class TargetPartial(Section):
-    """`partial` of a further target; what is None is as in [translate.partial]."""
+    """`partial` of an extra target; what is None is as in [translate.partial]."""
 
     # None everywhere: a default here would hide what [translate.partial] says.
     engine: Literal["marian", "none", "openai"] | None = None
@@ -28,7 +28,7 @@ class TargetPartial(Section):
 
 
 class TargetFinal(Section):
-    """`final` of a further target; what is None is as in [translate.final]."""
+    """`final` of an extra target; what is None is as in [translate.final]."""
 
     engine: Literal["gemma", "marian", "exllamav2", "openai"] | None = None
     url: ServerUrl | None = None
@@ -75,7 +75,7 @@ def refuse_doubled(source: str, first: str, targets: Sequence[Target]) -> None:
 
 
 def refuse_incomplete(lang: str, partial: OnServer, final: OnServer) -> None:
-    """Raise ValueError where a further target, with what it inherits, has no engine or server."""
+    """Raise ValueError where an extra target, with what it inherits, has no engine or server."""
     if final.engine == "marian" and partial.engine == "none":
         why = 'final.engine = "marian" needs partial.engine = "marian"'
         msg = f"translate.targets, {lang!r}: no engine is left. {why}"

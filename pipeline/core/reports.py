@@ -25,13 +25,13 @@ class Retranslated:
     """The request's."""
     caption: Caption | None
     """Its translation, `final` if nothing better follows; None: no translator could make one."""
-    target: str = ""
-    """The further target language that it was made for, "" for the first."""
+    target: str
+    """The language that it was made for."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rendition:
-    """A caption in a further target language, beside the one in the first."""
+    """A caption in a target language: what a worker has made as a `Caption`."""
 
     lang: str
     """The target's; that of the caption is the source language where that stands in."""
@@ -98,7 +98,8 @@ CaptionReport: TypeAlias = (
     Utterance | Settled | Transcript | Caption | Rendition | Comparison | Retranslated
 )
 """What has come of speech. Of utterances only finals, when they are closed, and those that speech
-returned to; of transcripts only those of whole utterances that are filtered."""
+returned to; of transcripts only those of whole utterances that are filtered. A `Caption` is told
+within the workers only, before its target is known."""
 
 MachineReport: TypeAlias = Level | Fault | SourceChanged | SongChanged | WorkerReady | WorkerEnded
 """How the machine and what it hears are."""

@@ -86,12 +86,10 @@ class Feed:
                 if is_of(early, status.session):
                     board.take(early.message)
         self._early.clear()
-        first, *_ = self._boards
-        further = {lang: board for lang, board in self._boards.items() if lang != first}
-        self._hub.adopt(self._boards[first], status.mode, further)
+        self._hub.adopt(tuple(self._boards.values()), status.mode)
 
     def _on_caption(self, caption: StreamCaption) -> None:
         board = self._boards.get(caption.lang)
         # No board: the status does not name its language, so no display can ask for it.
         if board is not None and (message := board.take(caption.message)):
-            self._hub.publish(message, "" if board is self.board else caption.lang)
+            self._hub.publish(message, caption.lang)

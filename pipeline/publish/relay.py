@@ -54,7 +54,7 @@ class Relay:
         self._metrics = Metrics()
         # Nobody operates a relay: this token is never told.
         self._hub = Hub(
-            board,
+            (board,),
             settings.server,
             mode="live",
             token=secrets.token_urlsafe(32),

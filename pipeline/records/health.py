@@ -73,7 +73,7 @@ class EngineHealth:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LanguageHealth:
-    """A further target language."""
+    """An extra target language."""
 
     lang: str
     watchers: int

@@ -1,4 +1,4 @@
-"""The record of one utterance in a further target language, beside the utterance's own. Pure."""
+"""The record of one utterance in an extra target language, beside the utterance's own. Pure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class TranslationRecord:
     """The utterance's."""
     utc: str
     target: str
-    """The further target language. `final.lang` is another where the source text stands in."""
+    """The extra target language. `final.lang` is another where the source text stands in."""
     start_s: float
     end_s: float
     final: FinalRecord

@@ -127,7 +127,7 @@ def stage_times(session: ReportedSession) -> Markup:
     return render_part(_TEMPLATE, "stage_times", rows=rows)
 
 
-def further_languages(session: ReportedSession) -> Markup:
+def extra_targets(session: ReportedSession) -> Markup:
     """Return how the languages beside the first one went: how much, by whom, how quickly."""
     by_lang: dict[str, list[TranslationRecord]] = {}
     for record in session.records:
@@ -142,7 +142,7 @@ def further_languages(session: ReportedSession) -> Markup:
         )
         for lang, records in sorted(by_lang.items())
     ]
-    return render_part(_TEMPLATE, "further_languages", rows=rows)
+    return render_part(_TEMPLATE, "extra_targets", rows=rows)
 
 
 def reviewed(session: ReportedSession) -> Markup:

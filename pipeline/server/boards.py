@@ -1,8 +1,4 @@
-"""The boards of a service, one a target language, and what of them a display has asked for.
-
-A board's key is "" for the first target's, which holds the spoken words as well, and its language
-for a further one's.
-"""
+"""The boards of a service, one a target language, and what of them a display has asked for."""
 
 from __future__ import annotations
 
@@ -94,12 +90,12 @@ class History:
 
 
 class Boards:
-    """The boards of one session."""
+    """The boards of one session, by target language."""
 
-    def __init__(self, first: CaptionBoard, further: Mapping[str, CaptionBoard]) -> None:
-        """`first` is that of the first target, `further` are those of the others, by language."""
-        self.first = first
-        self.by_key: Mapping[str, CaptionBoard] = {"": first, **further}
+    def __init__(self, boards: Sequence[CaptionBoard]) -> None:
+        """Take them, that of the first target first: it holds the spoken words as well."""
+        self.first = boards[0]
+        self.by_lang: Mapping[str, CaptionBoard] = {board.target: board for board in boards}
 
     @property
     def session(self) -> str:
@@ -109,16 +105,16 @@ class Boards:
     @property
     def targets(self) -> tuple[str, ...]:
         """The target languages, the first one first."""
-        return tuple(board.target for board in self.by_key.values())
+        return tuple(self.by_lang)
 
     @property
     def langs(self) -> tuple[str, ...]:
         """All languages that can be shown: the targets, then the spoken one."""
         return (*self.targets, self.first.source)
 
-    def key_of(self, lang: str) -> str:
-        """Return the key of the board that a display of a language gets."""
-        return lang if lang in self.by_key else ""
+    def target_of(self, lang: str) -> str:
+        """Return the target whose board a display of a language gets."""
+        return lang if lang in self.by_lang else self.first.target
 
     def subscription(self, request: Request | None, *, is_strict: bool = True) -> Subscription:
         """Return what a display has asked for.
@@ -134,7 +130,7 @@ class Boards:
         """Return the captions that a display has asked for; none if they are secret to it."""
         # `since` counts changes of one session; of another one it means nothing.
         ours = wanted.session in ("", self.session)
-        snapshot = self.by_key[self.key_of(wanted.lang)].since(wanted.since if ours else None)
+        snapshot = self.by_lang[self.target_of(wanted.lang)].since(wanted.since if ours else None)
         captions, resumed = ((), False) if is_secret else (snapshot.messages, snapshot.resumed)
         if wanted.history is None or resumed:
             return History(captions, resumed)

@@ -30,9 +30,8 @@ class Client:
     connection: ServerConnection
     lang: str
     kind: Kind
-    board: str = ""
-    """The further target language whose captions it gets; "" for those of the first target, which
-    hold the spoken words as well."""
+    board: str
+    """The target language whose captions it gets. Those of the first hold the spoken words too."""
     events: EventWriter | None = None
     """Set where it reads a stream of events instead of a socket."""
     acked: int = 0

@@ -32,11 +32,8 @@ class DisplayLatency:
         self._published: dict[str, dict[int, float]] = {}
         self._measured: dict[Group, deque[tuple[float, float]]] = {}  # (when, seconds)
 
-    def published(self, seq: int, now_s: float, lang: str = "") -> None:
-        """Note that a caption has been sent to the displays of a language.
-
-        `lang` is that of a board of its own, "" of the first target, as `Client.board`.
-        """
+    def published(self, seq: int, now_s: float, lang: str) -> None:
+        """Note that a caption has been sent to the displays of a board, that of a target `lang`."""
         sent = self._published.setdefault(lang, {})
         sent[seq] = now_s
         if len(sent) > _TIMED:

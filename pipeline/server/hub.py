@@ -11,7 +11,7 @@ import asyncio
 import contextlib
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import fields, replace
 from http import HTTPStatus
 from typing import Any
@@ -97,14 +97,13 @@ class Hub:
 
     def __init__(
         self,
-        board: CaptionBoard,
+        boards: Sequence[CaptionBoard],
         settings: schema.Server,
         *,
         mode: Mode,
         token: str,
         metrics: Metrics,
         volunteers: Volunteers | None = None,
-        further: Mapping[str, CaptionBoard] | None = None,
         down: frozenset[State] = DOWN,
         ack_every: int = 1,
         past: Archive | None = None,
@@ -112,12 +111,12 @@ class Hub:
     ) -> None:
         """Read the pages. Raises ServerError.
 
-        `board` is that of the first target, `further` are those of the other ones. `down`: in
-        these states /healthz says that this server is of no use. One of `ack_every` displays is
-        asked to tell what it has painted. Without `past` no services that are over can be read and
-        downloaded, without `subtitles` no stream's.
+        `boards` are one a target language, the first target's first. `down`: in these states
+        /healthz says that this server is of no use. One of `ack_every` displays is asked to tell
+        what it has painted. Without `past` no services that are over can be read and downloaded,
+        without `subtitles` no stream's.
         """
-        self._boards = Boards(board, further or {})
+        self._boards = Boards(boards)
         self._settings = settings
         self._mode: Mode = mode
         self._metrics = metrics
@@ -200,11 +199,10 @@ class Hub:
         self._past.readers = settings.past_services
         take_limits(self._limiter, self._settings)
 
-    def publish(self, message: CaptionMessage, lang: str = "") -> None:
-        """Send a caption that a board has just made; `lang`: that of a further target."""
+    def publish(self, message: CaptionMessage, lang: str) -> None:
+        """Send a caption that the board of a target language has just made."""
         self._glass.published(message.seq, time.monotonic(), lang)
-        # With one board every display watches it, whatever language it has asked for.
-        recipients = self._clients.of(lang) if len(self._boards.by_key) > 1 else list(self._clients)
+        recipients = self._clients.of(lang)
         if self._mode == "dry-run":  # the audience is told to stand by, and sees nothing of it
             recipients = [client for client in recipients if client.authorized]
         self._clients.send(recipients, encode(message))
@@ -228,17 +226,15 @@ class Hub:
         recipients = self._clients.authorized() if self._mode == "dry-run" else self._clients
         self._clients.send(recipients, encode(notice))
 
-    def adopt(
-        self, board: CaptionBoard, mode: Mode, further: Mapping[str, CaptionBoard] | None = None
-    ) -> None:
+    def adopt(self, boards: Sequence[CaptionBoard], mode: Mode) -> None:
         """Serve another session from now on; every display is sent all of it anew.
 
         A display gets the language that it asked for when it came, if this session has it.
         """
-        self._boards, self._mode = Boards(board, further or {}), mode
+        self._boards, self._mode = Boards(boards), mode
         for client in self._clients:
             wanted = self._boards.subscription(client.connection.request, is_strict=False)
-            client.lang, client.board = wanted.lang, self._boards.key_of(wanted.lang)
+            client.lang, client.board = wanted.lang, self._boards.target_of(wanted.lang)
             # A seq of the session before would skip captions of this one.
             self._welcome(client, replace(wanted, since=None))
 
@@ -285,7 +281,7 @@ class Hub:
     def _tell_health(self) -> None:
         self._incoming.look()
         if self._clients.authorized():
-            seqs = {lang: board.seq for lang, board in self._boards.by_key.items()}
+            seqs = {lang: board.seq for lang, board in self._boards.by_lang.items()}
             self.operators.health(self._health(), seqs)
 
     def _tell_alive(self) -> None:
@@ -293,7 +289,7 @@ class Hub:
 
     def _tell(self, message: Callable[[int], Outgoing]) -> None:
         """Send everyone a message that names the newest seq of what they are shown."""
-        for lang, board in self._boards.by_key.items():
+        for lang, board in self._boards.by_lang.items():
             self._clients.send(self._clients.of(lang), encode(message(board.seq)))
 
     # The socket
@@ -310,7 +306,7 @@ class Hub:
                 await connection.send(error(problem), text=True)
             await connection.close(1008, problem.code)
             return
-        board = self._boards.key_of(wanted.lang)
+        board = self._boards.target_of(wanted.lang)
         client = Client(connection, wanted.lang, wanted.kind, board, events)
         self._welcome(client, wanted)
         self._clients.add(client)
@@ -324,7 +320,7 @@ class Hub:
 
     def _welcome(self, client: Client, wanted: Subscription) -> None:
         """Send `hello`. The caller must not await between this and registering the client."""
-        board = self._boards.by_key[client.board]
+        board = self._boards.by_lang[client.board]
         secret = self._mode == "dry-run" and not client.authorized
         history = self._boards.history(wanted, is_secret=secret)
         hello = encode(

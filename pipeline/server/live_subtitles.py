@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from http import HTTPStatus
 
 from websockets.http11 import Request, Response
@@ -26,19 +26,18 @@ _WATCHED_S = 30.0
 class LiveSubtitles:
     """The subtitles of a session in all of its languages. Belongs to the event loop's thread."""
 
-    def __init__(self, boards: Iterable[CaptionBoard], clock: Callable[[], float]) -> None:
+    def __init__(self, boards: Sequence[CaptionBoard], clock: Callable[[], float]) -> None:
         """`boards`: the first target's, then the others'.
 
         `clock` tells UTC in seconds since 1970, and never goes back.
         """
-        first, *further = boards
         now_s = clock()
         self._clock = clock
+        first = boards[0]
         self._source = RollingSubtitles(first.source, "source", now_s)
         # A service that is only transcribed has one language; then its captions are the target's.
         self._by_lang = {first.source: self._source} | {
-            board.target: RollingSubtitles(board.target, "target", now_s)
-            for board in (first, *further)
+            board.target: RollingSubtitles(board.target, "target", now_s) for board in boards
         }
         self._first = first.target
         self._asked_s: dict[str, float] = {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from pipeline.captions.subtitles import Side
@@ -12,26 +12,26 @@ from pipeline.protocol.codec import encode
 from pipeline.records.events import Record
 from pipeline.records.translation import TranslationRecord
 from pipeline.records.utterance import UtteranceRecord
-from pipeline.session.reader import journal_name
+from pipeline.session.reader import JOURNAL, journal_name
 from pipeline.session.transcripts import Transcripts
 
 
 class CaptionFiles:
-    """`captions.jsonl` of the first target, `captions.<lang>.jsonl` of a further one."""
+    """A journal, such as `captions.jsonl`, and the transcripts made of it."""
 
     def __init__(
-        self, folder: Path, langs: Mapping[Side, str], lang: str = "", *, keep: bool
+        self, folder: Path, journal: str, langs: Mapping[Side, str], *, keep: bool
     ) -> None:
         """Make them, or with `keep` go on with the journal. Raises OSError.
 
-        `lang` is the further target language, "" for the first; `langs` are those of transcripts.
+        `journal` is its name; `langs` are the languages of the transcripts.
         """
         # Each line is forced to the disk: what people have read is not lost by a power cut.
-        self.journal = LineFile(folder / journal_name(lang), sync=True, keep=keep)
+        self.journal = LineFile(folder / journal, sync=True, keep=keep)
         # One lock for the folder is enough: who has the first journal has the session.
-        if not lang:
+        if journal == JOURNAL:
             self.journal.lock()
-        self._transcripts = Transcripts(folder, langs, lang)
+        self._transcripts = Transcripts(folder, langs, journal)
 
     def __len__(self) -> int:
         """Return how many lines of the journal wait for the disk."""
@@ -74,16 +74,18 @@ class CaptionFiles:
 
 
 class CaptionsByLanguage:
-    """The caption files of all target languages of a session, by language, "" for the first."""
+    """The caption files of a session, by target language."""
 
-    def __init__(
-        self, folder: Path, source: str, target: str, further: Iterable[str], *, keep: bool
-    ) -> None:
-        """Make them. Raises OSError."""
-        langs: dict[Side, str] = {"source": source, "target": target}
-        self.files = {"": CaptionFiles(folder, langs, keep=keep)}
-        for lang in further:
-            self.files[lang] = CaptionFiles(folder, {"target": lang}, lang, keep=keep)
+    def __init__(self, folder: Path, source: str, targets: Sequence[str], *, keep: bool) -> None:
+        """Make them. Raises OSError.
+
+        What was said is in the files of the first target, `captions.jsonl` and its transcripts.
+        """
+        self.first = targets[0]
+        sides: Mapping[Side, str] = {"source": source, "target": self.first}
+        self.files = {self.first: CaptionFiles(folder, JOURNAL, sides, keep=keep)}
+        for lang in targets[1:]:
+            self.files[lang] = CaptionFiles(folder, journal_name(lang), {"target": lang}, keep=keep)
 
     def __len__(self) -> int:
         """Return how many lines of journals wait for the disk."""
@@ -109,7 +111,7 @@ class CaptionsByLanguage:
         if isinstance(record, TranslationRecord) and record.target in self.files:
             self.files[record.target].settle(record.id)
         elif isinstance(record, UtteranceRecord):
-            self.files[""].settle(record.id)
+            self.files[self.first].settle(record.id)
             if record.filtered:  # then no record of a translation follows
                 self.settle_all(record.id)
 

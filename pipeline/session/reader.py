@@ -226,11 +226,11 @@ def start_utc(name: str) -> datetime | None:
 
 
 def journal_name(lang: str = "") -> str:
-    """Return the name of the journal of a further target language, "" for the first one's."""
+    """Return the name of the journal of an extra target; without one, of the first target's."""
     return f"captions.{lang}.jsonl" if lang else JOURNAL
 
 
-def further_languages(folder: Path) -> list[str]:
+def extra_targets(folder: Path) -> list[str]:
     """Return the target languages beside the first that a session has captions in."""
     names = (path.name.split(".") for path in folder.glob("captions.*.jsonl"))
     return sorted(name[1] for name in names if len(name) == len(("captions", "fr", "jsonl")))
@@ -239,7 +239,7 @@ def further_languages(folder: Path) -> list[str]:
 def read_journal(folder: Path, lang: str = "") -> list[CaptionMessage]:
     """Return all versions of all final captions, as written. Raises SessionError.
 
-    `lang` is a further target language, "" the first.
+    `lang`: the extra target; without it, the first target's.
     """
     return read_session_lines(folder / journal_name(lang), parse_caption)
 

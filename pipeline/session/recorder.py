@@ -64,6 +64,7 @@ class _Hold:
 
     id: int
     lang: str
+    """The target's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,29 +93,28 @@ class SessionRecorder:
         directory: Path,
         *,
         source: str,
-        target: str,
+        targets: Sequence[str],
         on_fault: Callable[[Fault], None],
         started_utc: datetime | None = None,
         earlier: Unfinished | None = None,
         keeping: SessionSettings = SessionSettings(),  # noqa: B008 - frozen
-        further: Sequence[str] = (),
     ) -> None:
         """Make `directory/<start time>` and its files. Raises SessionError (session-unwritable).
 
-        `source` and `target` are languages. `on_fault` is called from the writing thread, once
+        `source` and `targets` are languages. `on_fault` is called from the writing thread, once
         each time that writing stops working. With `earlier`, the files of that session go on.
         `keeping` says which older sessions in `directory` are removed (`keep_days`, `keep_mb`), and
-        whether sound is kept (`keep_audio`). `further` are the target languages beside the first.
+        whether sound is kept (`keep_audio`).
         """
         keep = earlier is not None
         self.folder = (
             earlier.folder if earlier else make_folder(directory, started_utc or datetime.now(UTC))
         )
         if earlier:  # what goes off the record goes from languages of before as well
-            further = sorted({*further, *earlier.further})
+            targets = list(dict.fromkeys((*targets, *sorted(earlier.extra_journals))))
         try:
             self._diagnostics = LineFile(self.folder / "diagnostics.jsonl", keep=keep)
-            self._captions = CaptionsByLanguage(self.folder, source, target, further, keep=keep)
+            self._captions = CaptionsByLanguage(self.folder, source, targets, keep=keep)
             self._pairs = Pairs(self.folder)
         except OSError as error:
             raise unwritable(self.folder, error.strerror or str(error)) from None
@@ -179,12 +179,12 @@ class SessionRecorder:
         if self._recordings.wants(record) and self._queue.qsize() < _SOUNDS:
             self._put(_Sound(record, pcm))
 
-    def caption(self, message: CaptionMessage, lang: str = "") -> None:
-        """Keep a caption for good, of a further language if given; not one that is not final."""
+    def caption(self, message: CaptionMessage, lang: str) -> None:
+        """Keep a caption of a target language for good; not one that is not final."""
         if message.final:
             self._put((message, lang))
 
-    def hold(self, caption_id: int, lang: str = "") -> None:
+    def hold(self, caption_id: int, lang: str) -> None:
         """Keep a caption in the journal only until its utterance's record comes: it may go on."""
         self._put(_Hold(caption_id, lang))
 
@@ -239,7 +239,7 @@ class SessionRecorder:
                 self._write()
         for message in earlier.messages:
             self._pairs.follow(message)
-        self._captions.restore({"": earlier.messages, **earlier.further})
+        self._captions.restore(earlier.journals(self._captions.first))
         captions, last_id = len(earlier.messages), earlier.last_id
         resumed = ResumedEvent(utc=utc_now(), captions=captions, last_id=last_id)
         self._diagnostics.add(_line(resumed))
@@ -290,7 +290,7 @@ class SessionRecorder:
                 # A caption may come after its stretch of time was taken off the record.
                 if not self._purges.takes(message):
                     self._captions.files[lang].add(message)
-                    if not lang:
+                    if lang == self._captions.first:
                         self._pairs.follow(message)
             case _Hold(caption_id, lang):
                 self._captions.files[lang].hold(caption_id)

@@ -26,7 +26,7 @@ from pipeline.records.events import OffRecordEvent, Record
 from pipeline.session.reader import (
     JOURNAL,
     RECORDS,
-    further_languages,
+    extra_targets,
     journal_name,
     read_journal,
 )
@@ -139,8 +139,8 @@ def finish_purges(directory: Path) -> None:
 
 
 def _finish(folder: Path, mark: Path) -> None:
-    further = [journal_name(lang) for lang in further_languages(folder)]
-    names = (RECORDS, JOURNAL, *further, *NAMES)
+    extra = [journal_name(lang) for lang in extra_targets(folder)]
+    names = (RECORDS, JOURNAL, *extra, *NAMES)
     files = [LineFile(folder / name, keep=True) for name in names]
     records = files[names.index(RECORDS)]
     try:
@@ -181,12 +181,12 @@ def _sweep(folder: Path, sweep: RedactionFilter, files: Sequence[Lines]) -> None
 
 def _remake_transcripts(folder: Path) -> None:
     messages = read_journal(folder)
-    further = {lang: read_journal(folder, lang) for lang in further_languages(folder)}
+    extra = {lang: read_journal(folder, lang) for lang in extra_targets(folder)}
     source = messages[0].source.lang if messages else ""
     for path in folder.glob("transcript.*.*"):
         _, lang, ending = path.name.split(".", 2)
         side: Side = "source" if lang == source else "target"
         if ending in _WHOLE:
             file = WholeFile(path)
-            file.content = _WHOLE[ending](cues(further.get(lang, messages), side)).encode()
+            file.content = _WHOLE[ending](cues(extra.get(lang, messages), side)).encode()
             file.flush()

@@ -31,7 +31,7 @@ from pipeline.records.health import HealthRecord
 from pipeline.records.utterance import UtteranceRecord
 from pipeline.session.reader import (
     JOURNAL,
-    further_languages,
+    extra_targets,
     read_journal,
     read_records,
     sessions,
@@ -54,8 +54,12 @@ class Unfinished:
     """The journal, as written."""
     records: tuple[Record, ...]
     """The lines of diagnostics.jsonl, as written."""
-    further: Mapping[str, tuple[CaptionMessage, ...]] = field(default_factory=dict)
-    """The journals of the further target languages."""
+    extra_journals: Mapping[str, tuple[CaptionMessage, ...]] = field(default_factory=dict)
+    """Those of the target languages beside the first."""
+
+    def journals(self, first: str) -> dict[str, tuple[CaptionMessage, ...]]:
+        """Return the journals by target language; `first` is that of `messages`."""
+        return {first: self.messages, **self.extra_journals}
 
     @property
     def last_id(self) -> int:
@@ -136,7 +140,7 @@ def unfinished_session(settings: Settings, now_utc: datetime) -> Unfinished | No
                 began_utc,
                 tuple(read_journal(folder)),
                 tuple(records),
-                {lang: tuple(read_journal(folder, lang)) for lang in further_languages(folder)},
+                {lang: tuple(read_journal(folder, lang)) for lang in extra_targets(folder)},
             )
     except (OSError, SessionError, ValueError, KeyError, TypeError):  # of a time without its zone
         return None
@@ -159,7 +163,7 @@ def is_untouched(folder: Path, records: Sequence[Record]) -> bool:
 def _has_languages(folder: Path, source: str, target: str) -> bool:
     """Whether a session's captions are of this source and this first target language."""
     # The names of files tell it before anything was said as well.
-    if target in further_languages(folder):
+    if target in extra_targets(folder):
         return False
     if not all((folder / f"transcript.{lang}.srt").is_file() for lang in (source, target)):
         return False

@@ -25,7 +25,8 @@ from pipeline.captions.subtitles import (
 from pipeline.core.errors import SessionError
 from pipeline.core.files import GrowingFile
 from pipeline.protocol.caption import CaptionMessage
-from pipeline.session.reader import read_journal
+from pipeline.protocol.codec import parse_caption
+from pipeline.session.reader import JOURNAL, read_session_lines
 
 _WAITING = 1_000
 """Cues queued while a file cannot be written; with more, it is rewritten from the journal."""
@@ -67,11 +68,8 @@ class _Subtitles:
 class Transcripts:
     """The files of a session, three for each of its languages."""
 
-    def __init__(self, folder: Path, langs: Mapping[Side, str], journal: str = "") -> None:
-        """Make those of `langs`. Raises OSError.
-
-        `journal` is the further target language whose captions they hold, "" the first target's.
-        """
+    def __init__(self, folder: Path, langs: Mapping[Side, str], journal: str = JOURNAL) -> None:
+        """Make those of `langs`, which hold the captions of a journal. Raises OSError."""
         self._folder = folder
         self._journal = journal
         self._newest_id = self._newest_seq = -1
@@ -165,7 +163,7 @@ class Transcripts:
     def _from_journal(self) -> dict[Side, list[Cue]]:
         """Return all cues of the journal. Raises OSError if a caption is missing in it."""
         try:
-            messages = read_journal(self._folder, self._journal)
+            messages = read_session_lines(self._folder / self._journal, parse_caption)
         except SessionError as error:
             raise OSError(errno.EIO, error.message) from None
         # A journal that could not be written lacks captions that the files have.

@@ -8,7 +8,22 @@ from pipeline.audio.protocols import AudioSource, SongDetector, SpeechDetector
 from pipeline.engines.process.engine_process import EngineProcess
 from pipeline.engines.process.sharing import process_of
 from pipeline.engines.protocols import Recognizer, Translator
-from pipeline.workers.languages import TargetEngines
+
+
+@dataclass(frozen=True, slots=True)
+class TargetEngines:
+    """The translators of a target language."""
+
+    lang: str
+    partial: Translator | None
+    final: Translator | None
+
+    def stages(self, *, is_first: bool) -> tuple[str, str]:
+        """Return the names of the threads to which the two belong, the quick translator's first."""
+        # The first target's quick pass is made in the thread that has heard the words.
+        if is_first:
+            return "transcribe", "translate"
+        return f"quick-{self.lang}", f"translate-{self.lang}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,26 +33,23 @@ class Engines:
     source: AudioSource
     detector: SpeechDetector
     recognizer: Recognizer
-    partial: Translator | None
-    final: Translator | None
+    targets: tuple[TargetEngines, ...]
+    """Those of each target language, in the order of the settings."""
     compare: Translator | None = None
     """A second final translator, in rehearsals."""
     songs: SongDetector | None = None
     """Tells song from speech; without it only operators hold captions while there is song."""
-    further: tuple[TargetEngines, ...] = ()
-    """Those of each further target language, in the order of the settings."""
 
     def by_stage(self) -> list[tuple[str, EngineProcess]]:
         """Return the engines in processes of their own, with the worker that each belongs to.
 
         One that several languages share belongs to the first of them.
         """
-        places: list[tuple[str, object]] = [
-            *(("transcribe", self.recognizer), ("transcribe", self.partial)),
-            *(("translate", self.final), ("compare", self.compare)),
-        ]
-        for target in self.further:
-            places += target.by_stage()
+        places: list[tuple[str, object]] = [("transcribe", self.recognizer)]
+        for number, target in enumerate(self.targets):
+            quick, final = target.stages(is_first=number == 0)
+            places += [(quick, target.partial), (final, target.final)]
+        places.insert(3, ("compare", self.compare))
         found: dict[int, tuple[str, EngineProcess]] = {}
         for stage, engine in places:
             if (process := process_of(engine)) is not None:

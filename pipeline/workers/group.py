@@ -2,32 +2,25 @@
 
 from __future__ import annotations
 
-import queue
-from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Protocol
 
 from pipeline.audio.segmenter import Segmenter
 from pipeline.audio.utterance_ids import UtteranceIds
-from pipeline.church.fidelity.doubt import in_use, judged
-from pipeline.church.fidelity.finals import checked
+from pipeline.church.fidelity.doubt import in_use
 from pipeline.config.schema import Settings
-from pipeline.core.reports import Emit, Fault, Report, Retranslated
+from pipeline.core.reports import Emit, Fault
 from pipeline.core.types import Caption, SongControl
 from pipeline.dictionary.store import Dictionary
-from pipeline.engines.protocols import Scorer
-from pipeline.protocol.caption import CaptionMessage
 from pipeline.workers.base import Worker
 from pipeline.workers.comparer import LIMIT, Compare
-from pipeline.workers.degradation import Degradation, Waits
+from pipeline.workers.degradation import Degradation
 from pipeline.workers.engines import Engines
-from pipeline.workers.languages import language_workers
 from pipeline.workers.listener import Listen
-from pipeline.workers.queues import DRAFT_LIMIT, DraftQueue, Retranslation, UtteranceQueue
+from pipeline.workers.queues import UtteranceQueue
+from pipeline.workers.target import TargetWorkers
 from pipeline.workers.transcriber import Transcribe
-from pipeline.workers.translator import Translate
 from pipeline.workers.vad_fallback import FallbackDetector
 
 SILENT_S = 20.0
@@ -40,9 +33,6 @@ STUCK_S = 300.0
 engines fit, and each of these has a time limit of its own.
 """
 
-HANG_GRACE_S = 2.0
-"""Seconds past its own deadline after which the final translator counts as hung."""
-
 
 class HearingControls(Protocol):
     """What operators have set of what is heard."""
@@ -53,7 +43,7 @@ class HearingControls(Protocol):
 
 
 class WorkerGroup:
-    """Listen, transcribe and, where there is a final translator, translate; perhaps compare."""
+    """Listen, transcribe, and translate into every target language; perhaps compare."""
 
     def __init__(
         self,
@@ -69,14 +59,10 @@ class WorkerGroup:
         """Make the workers. Ids go on from `last_id`, audio times from `origin_s`."""
         self._engines = engines
         self._emit = emit
-        self._church = settings.church
-        self._glossaries = dictionary.glossaries
-        self._judge = in_use(Path(settings.session.directory))
         # A file played as fast as possible has no clock to fall behind: then queues wait instead
         # of giving anything up.
         self.may_shed = not (settings.audio.input and settings.audio.pace == "fast")
         self._utterances = UtteranceQueue()
-        self._drafts = DraftQueue(DRAFT_LIMIT)
         self._ids = UtteranceIds(last_id)
         self._segmenter = Segmenter(settings.vad, ids=self._ids)
         self._detector = FallbackDetector(engines.detector, emit)
@@ -93,46 +79,41 @@ class WorkerGroup:
             degradation=degradation,
             emit=emit,
         )
-        self.languages = language_workers(
-            settings,
-            engines.further,
-            emit=emit,
-            is_stale=self._utterances.is_stale,
-            shed=self.may_shed,
-            glossaries=dictionary.glossaries,
-            judge=self._judge,
-            sound_since_s=lambda: self._transcribe.waiting_since_s,
+        alone, judge = (settings, *settings.by_target()), in_use(Path(settings.session.directory))
+        self.targets = tuple(
+            TargetWorkers(
+                each,
+                translators,
+                emit=emit,
+                is_stale=self._utterances.is_stale,
+                shed=self.may_shed,
+                glossaries=dictionary.glossaries,
+                judge=judge,
+                sound_since_s=lambda: self._transcribe.waiting_since_s,
+                degradation=degradation if number == 0 else None,
+                ask=self._utterances.ask if number == 0 else None,
+            )
+            for number, (each, translators) in enumerate(zip(alone, engines.targets, strict=True))
         )
-        """Those of the further target languages."""
+        """Those of each target language, in the order of the settings."""
+        first, *extra = self.targets
         self._transcribe = Transcribe(
             settings=settings,
             recognizer=engines.recognizer,
-            partial=engines.partial,
+            partial=engines.targets[0].partial,
             dictionary=dictionary,
             utterances=self._utterances,
-            drafts=self._drafts if engines.final else None,
+            drafts=first.drafts if engines.targets[0].final else None,
             degradation=degradation,
-            emit=self._emit_checked,
+            emit=first.tell,
             shed=self.may_shed,
             expect_more=self._segmenter.expect_more,
-            further=[each.transcripts for each in self.languages],
+            further=[each.transcripts for each in extra],
         )
-        self._translate: Translate | None = None
-        if engines.final is not None:
-            self._translate = Translate(
-                settings=settings,
-                translator=engines.final,
-                drafts=self._drafts,
-                degradation=degradation,
-                emit=self._emit_checked,
-                glossaries=dictionary.glossaries,
-                scorer=engines.partial if isinstance(engines.partial, Scorer) else None,
-                is_stale=self._utterances.is_stale,
-            )
-        workers = (self.listen, self._transcribe, self._translate)
-        self._workers: list[Worker] = [worker for worker in workers if worker is not None]
-        for each in self.languages:
-            self._workers += each.workers
+        first.quick = self._transcribe.quick
+        self._workers: list[Worker] = [self.listen, self._transcribe]
+        for target in self.targets:
+            self._workers += target.workers
         self._compare: Compare | None = None
         if engines.compare is not None:
             self._compare = Compare(
@@ -157,15 +138,13 @@ class WorkerGroup:
 
     def configure(self, settings: Settings) -> None:
         """Let all workers go by these settings, each from its next utterance on."""
-        self._church = settings.church
         # One assignment each, and frozen values: no thread sees half of a change.
         self._segmenter.vad = settings.vad
         self.listen.song = settings.church.song
         self._transcribe.configure(settings)
-        if self._translate is not None:
-            self._translate.settings = settings
-        for each, alone in zip(self.languages, settings.by_target(), strict=True):
-            each.configure(alone)
+        alone = (settings, *settings.by_target())
+        for target, each in zip(self.targets, alone, strict=True):
+            target.configure(each)
 
     def begin(self) -> None:
         """Let all workers work."""
@@ -184,11 +163,7 @@ class WorkerGroup:
         """
         if {"listen", "transcribe"} & set(self.ended):
             self._utterances.close()
-        if "transcribe" in self.ended:
-            # A full queue is no matter: who takes from it is alive, and `release` comes again.
-            with suppress(queue.Full):
-                self._drafts.put_nowait(None)
-        for each in self.languages:
+        for each in self.targets:
             each.release(set(self.ended))
         if self._compare is not None and self.is_done:
             self._compare.end()
@@ -207,7 +182,7 @@ class WorkerGroup:
     def is_done(self) -> bool:
         """Whether every worker that captions need has ended, but for a translator that hangs."""
         left = {worker.name for worker in self._workers} - set(self.ended)
-        return not left or (left == {"translate"} and self.translator_hangs)
+        return not left or (left == {"translate"} and self.targets[0].quick.final_engine_lost)
 
     @property
     def is_over(self) -> bool:
@@ -220,53 +195,16 @@ class WorkerGroup:
         return any(worker.is_alive() for worker in self._all)
 
     @property
-    def translator_hangs(self) -> bool:
-        """Whether the last check found the final translator hanging."""
-        return self._transcribe.quick.final_engine_lost
-
-    @property
     def degraded_reason(self) -> str:
         """Why the engines are not at their best, empty when all are."""
-        translate = "" if self._translate is None else self._translate.degraded_reason
-        if self.translator_hangs:
-            translate = "the final translator hangs"
-        further = [each.degraded_reason for each in self.languages if not each.is_resting]
+        first, *extra = self.targets
         reasons = (
             self._detector.degraded_reason,
             self._transcribe.degraded_reason,
-            translate,
-            *further,
+            first.final_setback,
+            *(each.degraded_reason for each in extra if not each.is_resting),
         )
         return "; ".join(filter(None, reasons))
-
-    def check_translator(self, now_s: float) -> bool:
-        """Check whether the final translator hangs; return True when that is new.
-
-        While it hangs, new finals do without it; when it comes back it is used again.
-        """
-        hangs = False
-        if self._translate is not None and (doing := self._translate.doing) is not None:
-            hangs = now_s - doing[1] > self._translate.deadline_s + HANG_GRACE_S
-        new = hangs and not self.translator_hangs
-        self._transcribe.quick.final_engine_lost = hangs
-        return new
-
-    def waits(self, now_s: float) -> Waits:
-        """Return how long sound and texts have waited for each stage of the first target."""
-        since_s, quick = self._transcribe.waiting_since_s, self._transcribe.quick
-        late_s = max(0.0, now_s - since_s)
-        drafts_s = max(0.0, now_s - self._drafts.waiting_since_s)
-        # Sound that waits for the recognizer waits for the quick translator as well, which is asked
-        # by the same thread, and for the final one, which takes the processor from both: but only
-        # for as long as these were at work meanwhile.
-        final_s = self._translate.work_log.since(since_s, now_s) if self._translate else 0.0
-        return Waits(late_s, quick.work_log.since(since_s, now_s), max(drafts_s, final_s))
-
-    def has_time(self, now_s: float) -> bool:
-        """Whether what was left in the spoken language can be translated now."""
-        translators = (self._transcribe.quick, self._translate)
-        usable = any(each is not None and each.is_usable for each in translators)
-        return usable and self.waits(now_s).are_short
 
     def is_listening(self, now_s: float) -> bool:
         """Whether audio is still read, or waited for, as it should be."""
@@ -298,22 +236,9 @@ class WorkerGroup:
         """Return the id of a caption that an operator types: it follows what is said now."""
         return self._ids.take()
 
-    def retranslate(self, request: Retranslation) -> None:
-        """Have a text of an operator's translated; Retranslated reports follow. Never waits."""
-        self._utterances.ask(request)
-
-    def take_unfinished(self) -> list[Caption]:
-        """Take what the final translator has not finished, as finals."""
-        unfinished = self._translate.take_unfinished() if self._translate else []
-        return [self._checked(caption) for caption in unfinished]
-
     def settle(self) -> None:
         """Let what is said from now on be a caption of its own."""
         self.listen.settle()
-
-    def go_on(self, final: CaptionMessage) -> None:
-        """Let what is said now go on behind a final that was reopened."""
-        self._transcribe.quick.go_on(final)
 
     def apply(self, controls: HearingControls) -> None:
         """Hear or pause as operators want; going off the record also throws away what waits."""
@@ -323,38 +248,22 @@ class WorkerGroup:
         self.listen.off_record = controls.off_record
         if new:
             # First what would go on with words from before, then what holds them.
-            self._transcribe.quick.reopened = None
+            for each in self.targets:
+                each.quick.reopened = None
             self._utterances.discard()
-            self._drafts.discard_asked()
-            self.take_unfinished()
-            for each in self.languages:
+            for each in self.targets:
                 each.discard()
 
     @property
     def _all(self) -> list[Worker]:
         return self._workers if self._compare is None else [*self._workers, self._compare]
 
-    def _emit_checked(self, report: Report) -> None:
-        """Hand on what a worker reports; every final is compared with what was said first."""
-        match report:
-            case Caption(final=True):
-                report = self._checked(report)
-            case Retranslated(caption=Caption(final=True) as caption):
-                report = replace(report, caption=self._checked(caption))
-        self._emit(report)
-
-    def _checked(self, final: Caption) -> Caption:
-        """Return a final compared with what was said, and judged where an opinion is there."""
-        final = checked(final, self._church, self._glossaries.of(final.lang))
-        return judged(final, self._judge) if self._church.doubt else final
-
     def _tell(self, stage: str, code: str, message: str) -> None:
         self._emit(Fault(stage, code, message))
 
     def queues(self) -> dict[str, int]:
         """Return what waits in each queue."""
-        drafts = self._translate.waiting if self._translate else 0
-        return {"mailbox": len(self._utterances), "drafts": drafts}
+        return {"mailbox": len(self._utterances), "drafts": self.targets[0].drafts.qsize()}
 
     def dropped(self) -> dict[str, int]:
         """Return what was given up so far: partials never recognized, finals never sent on."""

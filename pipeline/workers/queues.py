@@ -8,7 +8,7 @@ the capture queue then fills and drops its oldest audio, counted. An eager utter
 place: who takes it makes the final's text, and the final itself is not handed over again. When
 speech returns, what waits of the utterance goes. DraftQueue: at most DRAFT_LIMIT;
 when it is full the draft itself becomes the final, so nothing is dropped there either.
-TranscriptQueue: to each further language; who puts never waits there.
+TranscriptQueue: to each extra target; who puts never waits there.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _LOOK_S = 0.1
 """How often it is looked whether there is time for them."""
 
 _HANDED = 256
-"""Ids remembered of utterances that a further language was given whole."""
+"""Ids remembered of utterances that an extra target was given whole."""
 
 _ATTEMPTS = 5
 """So often a retranslation makes way for a draft before the quick one has to do."""
@@ -225,7 +225,7 @@ class UtteranceQueue:
 
 
 class TranscriptQueue:
-    """Carries transcripts to a further language: whole ones in order, only the newest partial.
+    """Carries transcripts to an extra target: whole ones in order, only the newest partial.
 
     Putting never waits, however slow the language is: `Utterance.pcm` of whole ones is left
     behind, and a language that falls behind gives up its translations, not its place.

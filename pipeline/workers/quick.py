@@ -46,11 +46,11 @@ class QuickPass:
         stage: str,
         shed: bool,
         glossaries: GlossaryStore | None = None,
-        is_further: bool = False,
+        is_needed: bool = True,
     ) -> None:
         """Take the parts. `stage` is the name of the worker that it belongs to, for faults.
 
-        `is_further`: of a further target language, which is done without if its model is broken.
+        One that is not `is_needed` is done without if its model is broken.
         """
         self.settings = settings
         """Those in force, set by the main thread; what may change holds from the next utterance."""
@@ -61,7 +61,7 @@ class QuickPass:
         self._stage = stage
         self._shed = shed
         self._glossaries = glossaries
-        self._is_further = is_further
+        self._is_needed = is_needed
         self._backoff = Backoff(after=FAULTS_IN_A_ROW, first_s=_REST_S[0], most_s=_REST_S[1])
         self.commits = Commitments()
         self.reopened: Reopened | None = None
@@ -87,8 +87,8 @@ class QuickPass:
         return there and not self._backoff.is_active(time.monotonic())
 
     def load(self) -> None:
-        """Load the translator. One that only crashes is done without, and a further language's
-        that is broken in any way.
+        """Load the translator. One that only crashes is done without; one that is not needed, also
+        where it is broken in any other way.
         """
         if self._translator is None:
             return
@@ -96,7 +96,7 @@ class QuickPass:
             self._translator.load()
         except ModelError as error:
             # The service may not start without the first target's quick translator.
-            may_lack = isinstance(error, ModelCrashError) or self._is_further
+            may_lack = isinstance(error, ModelCrashError) or not self._is_needed
             if not (may_lack and is_unusable(error)):
                 raise
             self._emit(Fault(self._stage, error.code, error.message))
@@ -136,11 +136,14 @@ class QuickPass:
                     self._emit(Fault(self._stage, error.code, error.message))
             else:
                 caption = caption if gibberish(made.text, made.lang) else made
+        lang = self.settings.translate.target
         goes_on = self._drafts is not None and not self.final_engine_lost
         if caption.engine != "source":
-            self._emit(Retranslated(request.ticket, caption if goes_on else as_final(caption)))
+            self._emit(
+                Retranslated(request.ticket, caption if goes_on else as_final(caption), lang)
+            )
         elif not goes_on:
-            self._emit(Retranslated(request.ticket, None))
+            self._emit(Retranslated(request.ticket, None, lang))
         if goes_on and self._drafts is not None:
             self._drafts.ask(replace(request, quick=caption))
 
@@ -224,7 +227,7 @@ class QuickPass:
 
 
 class Quick(Worker):
-    """The thread of a further language's quick pass, fed by the transcribe thread."""
+    """The thread of an extra target's quick pass, fed by the transcribe thread."""
 
     def __init__(
         self,

@@ -155,7 +155,7 @@ class Translate(Worker):
             finally:
                 self._makes_way = False
         best = made or quick
-        self.emit(Retranslated(request.ticket, as_final(best) if best else None))
+        self.emit(Retranslated(request.ticket, as_final(best) if best else None, self._lang))
 
     def _retranslated(self, request: Retranslation) -> Caption | None:
         now = time.monotonic()

@@ -22,6 +22,10 @@ from scripts.support.records import health_record
 T = TypeVar("T")
 
 
+def _boards(session: str, targets: Sequence[str], history: int = 200) -> dict[str, CaptionBoard]:
+    return {lang: CaptionBoard(session, "en", lang, history) for lang in targets}
+
+
 class DisplayServer:
     """Runs a hub. Every method may be called from the test's thread."""
 
@@ -33,18 +37,18 @@ class DisplayServer:
         session: str = "one",
         history: int = 200,
         certificate: tuple[Path, Path] | None = None,
-        further: Sequence[str] = (),
+        extra_targets: Sequence[str] = (),
         ack_every: int = 1,
         sessions: Path | None = None,
         server: Mapping[str, Any] | None = None,
     ) -> None:
-        """`further` are target languages beside `target`, `sessions` is the folder of past
+        """`extra_targets` are languages beside `target`, `sessions` is the folder of past
         services, `server` are more of its settings.
         """
         self._ack_every = ack_every
         self.mode: Mode = mode
-        self.board = CaptionBoard(session, "en", target, history)
-        self.further = {lang: CaptionBoard(session, "en", lang, history) for lang in further}
+        self.boards = _boards(session, (target, *extra_targets), history)
+        """By target language."""
         self.metrics = Metrics()
         self.published: list[CaptionMessage] = []
         self._port = 0
@@ -70,6 +74,11 @@ class DisplayServer:
         self._loop.close()
 
     @property
+    def board(self) -> CaptionBoard:
+        """That of the first target."""
+        return next(iter(self.boards.values()))
+
+    @property
     def url(self) -> str:
         """Where the pages are, without the last slash."""
         return f"{'https' if self._certificate else 'http'}://127.0.0.1:{self._port}"
@@ -81,14 +90,13 @@ class DisplayServer:
 
         async def start() -> Hub:
             hub = Hub(
-                self.board,
+                tuple(self.boards.values()),
                 schema.Server.model_validate(
                     {"port": self._port, "tls_cert": str(cert), "tls_key": str(key)} | self.server
                 ),
                 mode=self.mode,
                 token="secret",
                 metrics=self.metrics,
-                further=self.further,
                 ack_every=self._ack_every,
                 past=PastServices(self._sessions) if self._sessions else None,
             )
@@ -108,18 +116,17 @@ class DisplayServer:
     def restart(self, session: str) -> None:
         """Stop the daemon and start it again: the journal brings the history back."""
         self.close()
-        board = CaptionBoard(session, self.board.source, self.board.target, 200)
-        board.restore(self.board.snapshot().messages)
-        self.board = board
+        before, self.boards = self.boards, _boards(session, tuple(self.boards))
+        for lang, board in before.items():
+            self.boards[lang].restore(board.snapshot().messages)
         self.open()
 
-    def adopt(self, session: str, further: Sequence[str] = ()) -> None:
+    def adopt(self, session: str, extra_targets: Sequence[str] = ()) -> None:
         """Go over to another service on open displays, as a relay does."""
-        self.board = CaptionBoard(session, self.board.source, self.board.target, 200)
-        self.further = {lang: CaptionBoard(session, "en", lang, 200) for lang in further}
+        self.boards = _boards(session, (self.board.target, *extra_targets))
 
         async def adopt() -> None:
-            self._running().adopt(self.board, self.mode, self.further)
+            self._running().adopt(tuple(self.boards.values()), self.mode)
 
         self._wait(adopt())
 
@@ -128,8 +135,8 @@ class DisplayServer:
         self._publish(lambda: self.board.show(shown))
 
     def show_in(self, lang: str, shown: Caption) -> None:
-        """Publish a caption in a further language."""
-        self._publish(lambda: self.further[lang].show(shown), lang)
+        """Publish a caption in a target language."""
+        self._publish(lambda: self.boards[lang].show(shown), lang)
 
     def say(
         self, caption_id: int, text: str, source: str = "", *, final: bool = False, stable: int = 0
@@ -167,7 +174,7 @@ class DisplayServer:
         """Count the connected displays of a kind."""
         return int(self.metrics.registry.get_sample_value("stark_clients", {"kind": kind}) or 0)
 
-    def _publish(self, change: Callable[[], CaptionMessage | None], lang: str = "") -> None:
+    def _publish(self, change: Callable[[], CaptionMessage | None], lang: str = "es") -> None:
         async def publish() -> None:
             message = change()
             if message is not None:

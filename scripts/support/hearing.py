@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 from pipeline.audio.utterance_ids import UtteranceIds
+from pipeline.config.schema import Settings
+from pipeline.workers.degradation import Degradation
+from pipeline.workers.engines import TargetEngines
 from pipeline.workers.group import HearingControls
 from pipeline.workers.queues import Retranslation
+from pipeline.workers.quick import QuickPass
+from pipeline.workers.target import TargetWorkers
 
 
 class FakeHearing:
@@ -33,3 +38,28 @@ class FakeHearing:
     def settle(self) -> None:
         """Count it."""
         self.settled += 1
+
+
+def idle_workers(settings: Settings, hearing: FakeHearing) -> list[TargetWorkers]:
+    """Return the workers of each target language, without engines; their threads do not run."""
+    made = [
+        TargetWorkers(
+            alone,
+            TargetEngines(alone.translate.target, None, None),
+            emit=print,
+            is_stale=lambda _: False,
+            shed=True,
+            ask=hearing.retranslate if number == 0 else None,
+        )
+        for number, alone in enumerate((settings, *settings.by_target()))
+    ]
+    made[0].quick = QuickPass(
+        settings=settings,
+        translator=None,
+        drafts=None,
+        degradation=Degradation(),
+        emit=print,
+        stage="transcribe",
+        shed=True,
+    )
+    return made

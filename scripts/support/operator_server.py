@@ -29,8 +29,7 @@ from pipeline.core.types import (
     Utterance,
     Word,
 )
-from pipeline.daemon.captions.coordinator import CaptionCoordinator
-from pipeline.daemon.captions.languages import Languages
+from pipeline.daemon.captions.targets import Targets
 from pipeline.daemon.context.context import make_context
 from pipeline.daemon.context.opening import OpenSession
 from pipeline.daemon.desk.live_check import DeskCheck
@@ -40,10 +39,9 @@ from pipeline.dictionary.matcher import correct
 from pipeline.dictionary.store import Dictionary
 from pipeline.records.health import Dropped, Queues
 from pipeline.session.recorder import SessionRecorder
-from pipeline.workers.languages import LanguageWorkers, TargetEngines
 from scripts.support.captions import caption
 from scripts.support.display_server import DisplayServer
-from scripts.support.hearing import FakeHearing
+from scripts.support.hearing import FakeHearing, idle_workers
 from scripts.support.records import health_record
 
 LENGTH_S = 3.0
@@ -61,8 +59,10 @@ HEALTH = health_record(
 class OperatorServer(DisplayServer):
     """Runs a desk. The token is `secret`; the church's dictionary is in `folder`."""
 
-    def __init__(self, folder: Path, *, mode: Mode = "live", further: Sequence[str] = ()) -> None:
-        super().__init__(mode=mode, further=further)
+    def __init__(
+        self, folder: Path, *, mode: Mode = "live", extra_targets: Sequence[str] = ()
+    ) -> None:
+        super().__init__(mode=mode, extra_targets=extra_targets)
         self.folder = folder
         self.dictionary = Dictionary(load(flags={"session.directory": str(folder)}).settings)
         self.health = HEALTH
@@ -70,7 +70,7 @@ class OperatorServer(DisplayServer):
         """What the settings name for phones."""
         self.hearing = FakeHearing(0.0)
         self._recorder = SessionRecorder(
-            folder, source="en", target="es", further=further, on_fault=print
+            folder, source="en", targets=tuple(self.boards), on_fault=print
         )
         self._recorder.start()
 
@@ -95,34 +95,27 @@ class OperatorServer(DisplayServer):
                 "server.address": self.address,
                 "operator.token": "secret",
                 "operator.off_record_s": 10.0,
-                "translate.targets": [{"lang": lang} for lang in self.further],
+                "translate.targets": [{"lang": lang} for lang in [*self.boards][1:]],
             }
-            session = OpenSession(self._recorder, self.board, None, further=self.further)
+            session = OpenSession(self._recorder, tuple(self.boards.values()), None)
             self.settings = load(flags=flags).settings
             context = make_context(self.settings, session, self.dictionary, self.mode, LineScreen())
             self.facts, self.metrics = context.facts, context.metrics
-            self.coordinator = CaptionCoordinator(context)
+            # Their threads do not run: `render` says what they would.
+            workers = idle_workers(self.settings, self.hearing)
+            self.targets = Targets(self.settings, context, workers, lambda _: None)
+            self.coordinator = self.targets[0].coordinator
             self.check = DeskCheck(
                 context,
                 self.coordinator,
                 lambda: self.settings,
                 lambda settings, _: standing_checks(settings),  # no engine runs here
             )
-            engines = [TargetEngines(lang, None, None) for lang in self.further]
-            # Their threads do not run: `render` says what they would.
-            workers = [
-                LanguageWorkers(
-                    alone, each, emit=print, is_stale=lambda _: False, shed=True, glossaries=None
-                )
-                for alone, each in zip(self.settings.by_target(), engines, strict=True)
-            ]
-            self.languages = Languages(self.settings, context, workers, engines)
             self.commands = OperatorCommands(
                 context,
-                self.coordinator,
+                self.targets,
                 self.hearing,
                 _reload,
-                self.languages,
                 desk_check=self.check,
                 notes=ServiceNotes(context, self.folder, "en"),
             )
@@ -197,11 +190,11 @@ class OperatorServer(DisplayServer):
         self._wait(report())
 
     def render(self, lang: str, number: int, raw: str, target: str) -> None:
-        """Publish the final of an utterance in a further language."""
+        """Publish the final of an utterance in an extra target language."""
         made = caption(number, raw, target, final=True, engine="gemma", lang=lang)
 
         async def report() -> None:
-            self.languages.show(Rendition(lang, made))
+            self.targets.take(Rendition(lang, made))
 
         self._wait(report())
 
@@ -266,7 +259,7 @@ class OperatorServer(DisplayServer):
             for text, engine in ((quick, "marian"), (final, "gemma")):
                 is_final = engine == "gemma"
                 made = Caption(request.transcript, "es", text, engine, final=is_final)
-                self.commands.on_retranslated(Retranslated(request.ticket, made))
+                self.targets.take(Retranslated(request.ticket, made, "es"))
 
         self._wait(report())
 

@@ -22,7 +22,7 @@ LISTEN = """(query) => {
 
 @pytest.fixture
 def hall() -> Iterator[DisplayServer]:
-    with DisplayServer(further=["fr"]) as running:
+    with DisplayServer(extra_targets=["fr"]) as running:
         yield running
 
 

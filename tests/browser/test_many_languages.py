@@ -53,7 +53,7 @@ LAST_LINE = """(one) => {
 
 @pytest.fixture
 def hall() -> Iterator[DisplayServer]:
-    with DisplayServer(further=[lang for lang in READ if lang != "es"]) as running:
+    with DisplayServer(extra_targets=[lang for lang in READ if lang != "es"]) as running:
         for lang, text in READ.items():
             shown = caption(1, SAID, text, final=True, lang=lang)
             if lang == "es":

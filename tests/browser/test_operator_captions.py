@@ -24,7 +24,7 @@ EVIL = "<script>alert(1)</script><img src=x onerror=alert(1)>"
 @pytest.fixture
 def hall(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[OperatorServer]:
     """With languages beside Spanish where a test names them."""
-    with OperatorServer(tmp_path, further=getattr(request, "param", ())) as running:
+    with OperatorServer(tmp_path, extra_targets=getattr(request, "param", ())) as running:
         yield running
 
 

@@ -46,7 +46,9 @@ def test_a_service_is_published_in_all_of_its_languages(tmp_path: Path) -> None:
     needs_nats()
     with NatsServer(tmp_path / "nats") as server:
         french = {"fr": (FakeTranslator("fr-quick"), FakeTranslator("fr-final"))}
-        service = Service(tmp_path / "sessions", further=french, flags={"publish.nats": server.url})
+        service = Service(
+            tmp_path / "sessions", extra_targets=french, flags={"publish.nats": server.url}
+        )
         assert service.run() == 0
 
         async def read() -> dict[str, list[str]]:

@@ -110,16 +110,16 @@ class Line:
     """The whole way of an utterance, a step at a time: no thread, and every order is possible."""
 
     def __init__(self, folder: Path, probabilities: list[float], vad: Vad) -> None:
-        self.recorder = SessionRecorder(folder, source="en", target="es", on_fault=print)
+        self.recorder = SessionRecorder(folder, source="en", targets=("es",), on_fault=print)
         self.recorder.start()
         self.screen = CaptionScreen()
+        target = replace(
+            context().targets[0],
+            board=CaptionBoard("test", "en", "es", 200),
+            sinks=(RecordSink(self.recorder), self.screen),
+        )
         self.coordinator = CaptionCoordinator(
-            replace(
-                context(),
-                board=CaptionBoard("test", "en", "es", 200),
-                recorder=self.recorder,
-                sinks=(RecordSink(self.recorder), self.screen),
-            )
+            replace(context(), recorder=self.recorder, targets=(target,)), target
         )
         self.reports: list[Report] = []
         """What engines' threads have reported and the main thread has not seen yet."""

@@ -152,7 +152,7 @@ def test_twice_while_the_last_captions_are_on_their_way_nothing_is_waited_for_or
     assert service.finals() == all_finals("marian")[:3]
     assert end_event(service)["unfinished"] == 0
     hang.set()
-    service.app._group._translate.join(5)  # type: ignore[union-attr]
+    service.app._group.targets[0].translate.join(5)  # type: ignore[union-attr]
 
 
 @TERM_AND_INT

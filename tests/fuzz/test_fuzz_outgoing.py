@@ -29,7 +29,6 @@ from hypothesis import strategies as st
 from websockets.datastructures import Headers
 from websockets.http11 import Request
 
-from pipeline.captions.board import CaptionBoard
 from pipeline.captions.export import FORMATS, WHICH
 from pipeline.core.errors import ProtocolError, SessionError
 from pipeline.core.reports import CaptionReport, Rendition, Retranslated, Settled
@@ -120,14 +119,14 @@ class Hall:
             "audio.input": "",
         }
         quick = FakeTranslator("quick")
-        further = dict.fromkeys(self.langs[1:], (quick, quick))
-        self.app = Service(self.folder, further=further, flags=flags, fast=False).app
+        extra = dict.fromkeys(self.langs[1:], (quick, quick))
+        self.app = Service(self.folder, extra_targets=extra, flags=flags, fast=False).app
         self.context = self.app._context
-        self.boards: dict[str, CaptionBoard] = {"es": self.context.board, **self.context.further}
+        self.boards = {board.target: board for board in self.context.boards}
         # Counted before the recorder writes: those of the daemon before this one.
         self.marks = self.records.read_bytes().count(_MARK)
         self.context.recorder.start()
-        if self.context.board.session == self.context.recorder.folder.name:
+        if self.boards["es"].session == self.context.recorder.folder.name:
             # A new session: there was nothing to go on with, and its ids begin anew.
             self.said.clear()
             self.hidden.clear()
@@ -171,7 +170,7 @@ class Hall:
     # What is said
 
     def take(self, report: CaptionReport) -> None:
-        self.app._caption_reports.take(report)
+        self.app._targets.take(report)
 
     def add(self, said: Said) -> None:
         """Know a caption; after a crash it may have the id of one that is off the record."""
@@ -211,14 +210,16 @@ class Hall:
         source, utterance = self.word(said), self.utterance(said, cause)
         transcript = Transcript(utterance, "en", source, self.word(said), Recognition(source))
         engine = "gemma" if final else "marian"
-        first, *further = (
-            Caption(transcript, lang, self.word(said), engine, final) for lang in self.langs
-        )
-        return [first, *(Rendition(each.lang, each) for each in further)]
+        return [
+            Rendition(lang, Caption(transcript, lang, self.word(said), engine, final))
+            for lang in self.langs
+        ]
 
     def deliver(self, said: Said, report: CaptionReport) -> None:
         """Have a worker report what it has made."""
-        of = report.transcript.utterance if isinstance(report, Caption) else None
+        of = None
+        if isinstance(report, Rendition) and report.lang == "es":
+            of = report.caption.transcript.utterance
         if isinstance(report, Transcript):
             of = report.utterance
         if of and of.revision == said.revision and said.is_closed:
@@ -255,7 +256,7 @@ class Hall:
     def look(self) -> None:
         """After each step: see what boards show and what programs outside were sent."""
         self.settle_down()
-        shown = self.context.board
+        shown = self.boards["es"]
         for lang, board in self.boards.items():
             for message in board.snapshot().messages:
                 assert (lang, message.id) not in self.hidden, f"{message.id} is back in {lang}"
@@ -291,7 +292,7 @@ class Hall:
         Where a caption is open, or has left the board with no final, what was final before as well:
         nobody has taken that away.
         """
-        board = self.boards.get(lang, self.context.board)
+        board = self.boards.get(lang, self.boards["es"])
         found: set[str] = set()
         for key, message in board._messages.items():
             found |= words(message.source.text if lang == "en" else message.target.text)
@@ -408,8 +409,9 @@ def fall_silent(hall: Hall, number: int) -> None:
         reports = hall.made(said, "silence", final=True)
         if number % 7 == 0:
             (first, *_) = reports
-            assert isinstance(first, Caption)
-            reports = [Transcript(**{**_fields(first.transcript), "filtered": "repetition"})]
+            assert isinstance(first, Rendition)
+            fields = _fields(first.caption.transcript)
+            reports = [Transcript(**{**fields, "filtered": "repetition"})]
         if number % 5 == 0:  # prepared while the pause was short
             for report in hall.made(said, "eager", final=True):
                 hall.deliver(said, report)
@@ -488,12 +490,9 @@ def retranslate(hall: Hall, number: int) -> None:
     said = Said(0, 0.0, 0.0)
     reports = hall.made(said, "silence", final=number % 3 > 0)
     made = next(
-        each.caption if isinstance(each, Rendition) else each
-        for each in reports
-        if isinstance(each, Caption | Rendition)
-        and (each.caption if isinstance(each, Rendition) else each).lang == lang
+        each.caption for each in reports if isinstance(each, Rendition) and each.lang == lang
     )
-    hall.take(Retranslated(1 + number % 4, made, "" if lang == "es" else lang))
+    hall.take(Retranslated(1 + number % 4, made, lang))
 
 
 def undo(hall: Hall, _: int) -> None:
@@ -551,7 +550,7 @@ def crash(hall: Hall, _: int) -> None:
     for said in hall.said.values():  # nobody returns to what was said before
         said.is_closed = said.is_settled = said.has_final = True
     hall.begin()
-    for message in hall.context.board._messages.values():
+    for message in hall.boards["es"]._messages.values():
         # Nothing is left of what its speaker said after an operator had changed it.
         if known := hall.said.get(message.id):
             known.end_s = min(known.end_s, message.end_s)

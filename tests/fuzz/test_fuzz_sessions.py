@@ -66,7 +66,9 @@ def go_on(session: Session, folder: Path, journal: bytes, records: bytes) -> boo
     round(earlier.audio_s(session.now_utc) * 16_000)
     board = CaptionBoard("session", "en", "es", 200)
     board.restore(earlier.messages)
-    recorder = SessionRecorder(folder, source="en", target="es", on_fault=print, earlier=earlier)
+    recorder = SessionRecorder(
+        folder, source="en", targets=("es",), on_fault=print, earlier=earlier
+    )
     recorder.start()
     assert recorder.close(10)
     whole = journal[: journal.rfind(b"\n") + 1]

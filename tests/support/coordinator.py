@@ -14,8 +14,7 @@ from pipeline.check.checks import standing_checks
 from pipeline.config.loader import load
 from pipeline.core.errors import ProtocolError
 from pipeline.core.types import Caption, Recognition, Transcript, Utterance
-from pipeline.daemon.captions.coordinator import CaptionCoordinator
-from pipeline.daemon.captions.languages import Languages
+from pipeline.daemon.captions.targets import Targets
 from pipeline.daemon.context.context import make_context
 from pipeline.daemon.context.opening import OpenSession
 from pipeline.daemon.context.sinks import Screen
@@ -25,8 +24,7 @@ from pipeline.daemon.desk.service_notes import ServiceNotes
 from pipeline.dictionary.store import Dictionary
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.session.recorder import SessionRecorder
-from pipeline.workers.languages import LanguageWorkers, TargetEngines
-from scripts.support.hearing import FakeHearing
+from scripts.support.hearing import FakeHearing, idle_workers
 
 
 def utterance(id: int = 1) -> Utterance:  # noqa: A002
@@ -50,10 +48,10 @@ class CaptionScreen(Screen):
         self.messages: list[CaptionMessage] = []
         self.settled: list[tuple[CaptionMessage, datetime]] = []
 
-    def on_caption(self, message: CaptionMessage) -> None:
+    def on_caption(self, message: CaptionMessage, lang: str) -> None:
         self.messages.append(message)
 
-    def on_settled(self, message: CaptionMessage, spoken_utc: datetime) -> None:
+    def on_settled(self, message: CaptionMessage, spoken_utc: datetime, lang: str) -> None:
         self.settled.append((message, spoken_utc))
 
 
@@ -76,31 +74,24 @@ class CoordinatorFixture:
         needed |= {"dictionary.enabled": church_words, "church.glossary": church_words}
         needed |= {} if church_words else {"church.verses": "off"}
         settings = load(flags=needed | (flags or {})).settings
-        langs = [target.lang for target in settings.translate.targets]
-        recorder = SessionRecorder(
-            tmp_path, source="en", target="es", further=langs, on_fault=print
-        )
-        self.further = {lang: CaptionBoard("test", "en", lang, 10) for lang in langs}
-        board = CaptionBoard("test", "en", "es", 10)
-        session = OpenSession(recorder, board, None, further=self.further)
+        self.settings = settings
+        langs = settings.translate.langs
+        recorder = SessionRecorder(tmp_path, source="en", targets=langs, on_fault=print)
+        boards = tuple(CaptionBoard("test", "en", lang, 10) for lang in langs)
+        session = OpenSession(recorder, boards, None)
         self.screen = CaptionScreen()
         self.context = make_context(settings, session, Dictionary(settings), "live", self.screen)
         self.facts = self.context.facts
-        self.board = self.context.board
+        self.board = boards[0]
+        self.boards = dict(zip(langs, boards, strict=True))
         self.recorder = self.context.recorder
         if start:
             self.recorder.start()
-        self.coordinator = CaptionCoordinator(self.context)
         self.hearing = FakeHearing()
-        engines = [TargetEngines(lang, None, None) for lang in langs]
-        self.workers = [
-            LanguageWorkers(
-                alone, each, emit=print, is_stale=lambda _: False, shed=True, glossaries=None
-            )
-            for alone, each in zip(settings.by_target(), engines, strict=True)
-        ]
-        """Those of further languages; their threads do not run."""
-        self.languages = Languages(settings, self.context, self.workers, engines)
+        self.workers = idle_workers(settings, self.hearing)
+        """Of each target language; their threads do not run."""
+        self.targets = Targets(settings, self.context, self.workers, lambda _: None)
+        self.coordinator = self.targets[0].coordinator
         self.desk_check = DeskCheck(
             self.context,
             self.coordinator,
@@ -110,10 +101,9 @@ class CoordinatorFixture:
         self.notes = ServiceNotes(self.context, tmp_path, "en")
         self.commands = OperatorCommands(
             self.context,
-            self.coordinator,
+            self.targets,
             self.hearing,
             self.reload,
-            self.languages,
             desk_check=self.desk_check,
             notes=self.notes,
         )

@@ -18,8 +18,7 @@ from pipeline.config.schema import Settings
 from pipeline.daemon.life.app import App
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines.protocols import Recognizer, Translator
-from pipeline.workers.engines import Engines
-from pipeline.workers.languages import TargetEngines
+from pipeline.workers.engines import Engines, TargetEngines
 from tests.support.fakes import (
     FakeDetector,
     FakeRecognizer,
@@ -60,9 +59,9 @@ class Service:
         fast: bool = True,
         mode: str = "live",
         flags: dict[str, Any] | None = None,
-        further: Mapping[str, tuple[Translator | None, Translator | None]] | None = None,
+        extra_targets: Mapping[str, tuple[Translator | None, Translator | None]] | None = None,
     ) -> None:
-        """`further`: quick and final translator by target language, beside Spanish."""
+        """`extra_targets`: quick and final translator by target language, beside Spanish."""
         self.settings: Settings = load(
             flags={
                 "server.port": 0,
@@ -74,7 +73,11 @@ class Service:
                 "operator.token": "secret",
                 "vad.join_ms": 0,  # the sentences of scripts have no full stops
             }
-            | ({"translate.targets": [{"lang": lang} for lang in further]} if further else {})
+            | (
+                {"translate.targets": [{"lang": lang} for lang in extra_targets]}
+                if extra_targets
+                else {}
+            )
             | (flags or {})
         ).settings
         engines = Engines(
@@ -82,10 +85,11 @@ class Service:
             detector=detector or FakeDetector(),
             songs=songs,
             recognizer=recognizer or FakeRecognizer(SCRIPT),
-            partial=partial,
-            final=final,
+            targets=tuple(
+                TargetEngines(lang, *pair)
+                for lang, pair in {"es": (partial, final), **(extra_targets or {})}.items()
+            ),
             compare=compare,
-            further=tuple(TargetEngines(lang, *pair) for lang, pair in (further or {}).items()),
         )
         self.app = App(
             self.settings,

@@ -56,7 +56,7 @@ class Service:
         self.commands: list[CommandMessage] = []
         self.settings = Server(**{"port": 0, **server})
         self.hub = Hub(
-            self.board,
+            (self.board,),
             self.settings,
             mode=mode,
             token=TOKEN,
@@ -74,13 +74,13 @@ class Service:
         if isinstance(command, EditCommand):
             message = self.board.edit(command.id, command.text)
             assert message
-            self.hub.publish(message)
+            self.hub.publish(message, "es")
         return None
 
     def say(self, key: int, text: str = "amén", *, final: bool = True) -> CaptionMessage:
         message = self.board.show(caption(key, text, text, final=final))
         assert message
-        self.hub.publish(message)
+        self.hub.publish(message, "es")
         return message
 
     def connect(self, query: str = "", **options: Any) -> Any:

@@ -21,7 +21,7 @@ STARTED = datetime(2026, 11, 22, 9, 30, 0, tzinfo=UTC)
 def recorder(directory: Path, faults: list[Fault] | None = None) -> SessionRecorder:
     on_fault = (lambda _: None) if faults is None else faults.append
     made = SessionRecorder(
-        directory, source="en", target="es", on_fault=on_fault, started_utc=STARTED
+        directory, source="en", targets=("es",), on_fault=on_fault, started_utc=STARTED
     )
     made.start()
     return made

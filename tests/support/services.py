@@ -53,7 +53,12 @@ def hold(
 ) -> Path:
     """Hold a service; return its session's folder. Sentence n is utterance n, from 10 n s on."""
     made = SessionRecorder(
-        directory, source="en", target="es", on_fault=print, started_utc=started, keeping=keeping
+        directory,
+        source="en",
+        targets=("es",),
+        on_fault=print,
+        started_utc=started,
+        keeping=keeping,
     )
     made.start()
     made.record(ModelsEvent(utc="2026-11-22T09:30:00.000+00:00", models=(GEMMA,)))
@@ -72,13 +77,13 @@ def hold(
             partial=PartialRecord(lang="es", text=draft, engine="marian"),
             agreement=agreement(draft, said.target),
         )
-        made.caption(message(number, said.source, said.target, seq=2 * number))
+        made.caption(message(number, said.source, said.target, seq=2 * number), "es")
         made.record(judged(record))
         made.sound(judged(record), tone(number) if said.pcm is None else said.pcm)
         if said.edit is not None:
             edited = message(number, said.edit and said.source, said.edit, seq=2 * number + 1)
             target = TargetText("es", said.edit, "operator")
-            made.caption(replace(edited, target=target))
+            made.caption(replace(edited, target=target), "es")
     made.record(EndEvent(utc="2026-11-22T10:30:00.000+00:00", unfinished=0, audio_s=900.0))
     assert made.close(10.0)
     return made.folder

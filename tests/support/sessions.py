@@ -159,7 +159,7 @@ def crowded(directory: Path) -> Session:
     """Make a session that loses records to a full queue."""
     size, recorder._QUEUE = recorder._QUEUE, 1
     try:
-        full = SessionRecorder(directory, source="en", target="es", on_fault=print)
+        full = SessionRecorder(directory, source="en", targets=("es",), on_fault=print)
     finally:
         recorder._QUEUE = size
     for rules in range(3):

@@ -11,7 +11,7 @@ from pipeline.captions.subtitles import languages
 from pipeline.cli.options import Commands, add_command, add_session, session_of, write_bytes_out
 from pipeline.core.errors import SessionError, UsageError
 from pipeline.session.past_services import title_of
-from pipeline.session.reader import further_languages, read_journal
+from pipeline.session.reader import extra_targets, read_journal
 
 _SAME = {"htm": "html", "markdown": "md"}
 _SAYS = "Write a session's captions as subtitles, text, a page, a table or JSON."
@@ -62,14 +62,14 @@ def _journal_of(folder: Path, target: str) -> str:
 
     Raises SessionError where the session has none.
     """
-    further = further_languages(folder)
-    if not target or target in further:
+    extra = extra_targets(folder)
+    if not target or target in extra:
         return target
     first = languages(read_journal(folder)).get("target", "")
     if target == first:
         return ""
     message = f"{folder.name} was not translated into {target}."
-    known = ", ".join(filter(None, [first, *further]))
+    known = ", ".join(filter(None, [first, *extra]))
     raise SessionError("session-lang", message, f"There is: {known}.")
 
 

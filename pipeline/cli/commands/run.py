@@ -44,8 +44,7 @@ from pipeline.session.retention import (
     discard_if_empty,
     give_back_notes,
 )
-from pipeline.workers.engines import Engines
-from pipeline.workers.languages import TargetEngines
+from pipeline.workers.engines import Engines, TargetEngines
 
 log = structlog.get_logger()
 
@@ -162,12 +161,14 @@ def _caption(
                 detector=factory.speech_detector(),
                 songs=factory.song_detector(),
                 recognizer=processes.recognizer,
-                partial=processes.partial,
-                final=processes.final,
-                compare=processes.compare,
-                further=tuple(
-                    TargetEngines(each.lang, each.partial, each.final) for each in processes.further
+                targets=(
+                    TargetEngines(settings.translate.target, processes.partial, processes.final),
+                    *(
+                        TargetEngines(each.lang, each.partial, each.final)
+                        for each in processes.further
+                    ),
                 ),
+                compare=processes.compare,
             )
             return App(
                 settings,

@@ -19,10 +19,11 @@ from pipeline.core.reports import Fault, Level, SongChanged, SourceChanged
 from pipeline.core.timestamps import utc_now
 from pipeline.core.types import Caption, Comparison, Transcript, Utterance
 from pipeline.daemon.captions.tracks import Track, Tracks
-from pipeline.daemon.context.context import DaemonContext
+from pipeline.daemon.context.context import DaemonContext, Target
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.protocol.messages import DoubtfulMessage
 from pipeline.records.comparison import compare_record
+from pipeline.records.translation import translation_record
 
 log = structlog.get_logger()
 
@@ -33,15 +34,16 @@ _PURGED = 1_000
 class CaptionCoordinator:
     """Follows every utterance from its first partial to its record, and tells the sinks."""
 
-    def __init__(self, context: DaemonContext, lang: str = "") -> None:
-        """`lang`: the further target language whose captions these are, "" for the first."""
-        self._lang = lang
+    def __init__(self, context: DaemonContext, target: Target) -> None:
+        """`target`: the language whose captions these are."""
+        self._lang = target.lang
+        self._is_first = target is context.targets[0]
         self._facts = context.facts
         self._announcer = context.announcer
-        self._board = context.board
-        self._verses = context.verses
-        self._doubts = context.doubts
-        self._sinks = context.sinks
+        self._board = target.board
+        self._verses = target.verses
+        self._doubts = target.doubts
+        self._sinks = target.sinks
         self._record_s = 0.0
         """Where in the audio the last stretch off the record has ended."""
         self._purged: deque[int] = deque(maxlen=_PURGED)
@@ -224,7 +226,7 @@ class CaptionCoordinator:
             return
         utterance, track = final.utterance, self._tracks.of(utterance.id)
         self._publish_of(track, utterance, self._board.retract(utterance.id))
-        if not self._lang:  # once is enough
+        if self._is_first:  # once is enough
             log.info("filtered", id=utterance.id, reason=final.filtered)
             # At this level only: systemd keeps the log, and words cannot be purged from it.
             log.debug("filtered text", id=utterance.id, text=final.raw_text)
@@ -265,21 +267,19 @@ class CaptionCoordinator:
         """Return the unsettled utterances of which something was said after `from_s`."""
         return self._tracks.ids_since(from_s)
 
-    def redact(self, redaction: Redaction) -> set[int]:
-        """Take what was said in a stretch of time off every screen; return the ids that go."""
-        # Else the records of finals from before that stretch would go with the tracks.
+    def redact(self, redaction: Redaction) -> list[CaptionMessage]:
+        """Forget what was said in a stretch of time; return what takes it off displays."""
+        removed = self._board.purge(redaction)
+        # Else the records of finals from before that stretch would go with the tracks. Behind the
+        # purge: what settles is sent to streams as the board has it, which cannot take it back.
         self.settle()
         self._verses.forget()
         # Let go unseen, like all that has no final on screen yet.
         for key in self._doubts.ids:
             self._doubts.release(key)
-        removed = self._board.purge(redaction)
-        ids = {*redaction.ids, *(message.id for message in removed)}
         self._tracks.clear()
-        self._purged.extend(ids)
-        for sink in self._sinks:
-            sink.on_redaction(redaction, removed)
-        return ids
+        self._purged.extend({*redaction.ids, *(message.id for message in removed)})
+        return removed
 
     def rest(self) -> None:
         """Write the records of finals that are out, and forget what is on its way."""
@@ -308,7 +308,7 @@ class CaptionCoordinator:
         """Show and keep a new version of a caption; None is no change."""
         if message is not None:
             for sink in self._sinks:
-                sink.on_caption(message)
+                sink.on_caption(message, self._lang)
 
     def _publish_of(
         self, track: Track, utterance: Utterance, message: CaptionMessage | None
@@ -316,17 +316,22 @@ class CaptionCoordinator:
         # Before the final itself: the recorder is to hold its transcript back.
         if message is not None and message.final and track.is_open(utterance):
             for sink in self._sinks:
-                sink.on_resumable(message.id)
+                sink.on_resumable(message.id, self._lang)
         self.publish(message)
 
     def _keep(self, track: Track | None) -> Caption | None:
         """Write the record of an utterance that has settled; return its final caption."""
         if track is None or track.record is None:
             return None
-        for sink in self._sinks:
-            sink.on_utterance(track.record)
-            if track.heard is not None:
-                sink.on_sound(track.record, track.heard)
+        # What was heard is recorded once: with what was made of it in the first language.
+        if self._is_first:
+            for sink in self._sinks:
+                sink.on_utterance(track.record)
+                if track.heard is not None:
+                    sink.on_sound(track.record, track.heard)
+        elif (translation := translation_record(track.record, self._lang)) is not None:
+            for sink in self._sinks:
+                sink.on_translation(translation)
         if track.caption is not None:
             self._tell_settled(track.caption)
         return track.caption
@@ -341,4 +346,4 @@ class CaptionCoordinator:
         ago_s = time.monotonic() - utterance.spoken_s + utterance.end_s - utterance.start_s
         spoken_utc = datetime.now(UTC) - timedelta(seconds=ago_s)
         for sink in self._sinks:
-            sink.on_settled(message, spoken_utc)
+            sink.on_settled(message, spoken_utc, self._lang)

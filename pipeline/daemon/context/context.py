@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -16,12 +16,6 @@ from pipeline.core.types import Mode
 from pipeline.daemon.context.held_finals import DoubtDesk, open_doubt_desk
 from pipeline.daemon.context.opening import OpenSession, open_session
 from pipeline.daemon.context.service_sinks import (
-    BlankSink,
-    LanguageOutputSink,
-    LanguagePageSink,
-    LanguagePublishSink,
-    LanguageRecordSink,
-    LanguageSubtitleSink,
     MetricsSink,
     OutputSink,
     PageSink,
@@ -47,6 +41,22 @@ from pipeline.session.recorder import SessionRecorder
 from pipeline.workers.degradation import Degradation
 
 
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What the captions of one target language work on."""
+
+    board: CaptionBoard
+    verses: VerseDesk
+    doubts: DoubtDesk
+    sinks: tuple[Sink, ...]
+    """The first is the record: what was shown must outlive us."""
+
+    @property
+    def lang(self) -> str:
+        """The language."""
+        return self.board.target
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DaemonContext:
     """The facts, and where results go. Nothing in it calls a part of the daemon back."""
@@ -55,51 +65,31 @@ class DaemonContext:
     announcer: StateAnnouncer
     degradation: Degradation
     dictionary: Dictionary
-    board: CaptionBoard
     recorder: SessionRecorder
     hub: Hub
     metrics: Metrics
     notifier: Notifier
-    verses: VerseDesk
     publisher: Publisher | None
     """None where nothing is published."""
     outputs: Mapping[str, OutputFeed]
     """By language, for other programs; empty where none gets anything."""
     subtitles: LiveSubtitles | None
     """Those for streams; None where there are none."""
-    doubts: DoubtDesk
     token_place: str
     """Where the operator's token is kept, for people."""
     sinks: tuple[Sink, ...]
-    """The first is the record: what was shown must outlive us."""
-    further: Mapping[str, CaptionBoard]
-    """The boards of the further target languages; all else is of the first."""
+    """All of them; those of `targets[0]`."""
+    targets: tuple[Target, ...]
+    """One a target language, in the order of the settings."""
+
+    @property
+    def boards(self) -> tuple[CaptionBoard, ...]:
+        """The boards of all targets."""
+        return tuple(target.board for target in self.targets)
 
     def captions(self) -> dict[str, tuple[CaptionMessage, ...]]:
         """Return what displays can be shown now, by target language."""
-        boards = (self.board, *self.further.values())
-        return {board.target: board.snapshot().messages for board in boards}
-
-    def of(self, alone: Settings) -> DaemonContext:
-        """Return what the captions of a further language work on.
-
-        `alone` are the settings as if it were the only target.
-        """
-        lang = alone.translate.target
-        return replace(
-            self,
-            board=self.further[lang],
-            # Operators are asked about the first target's verses only.
-            verses=open_verse_desk(alone, lambda _: None),
-            doubts=open_doubt_desk(self.facts, self.hub),
-            sinks=(
-                LanguageRecordSink(self.recorder, lang),
-                LanguagePageSink(self.hub, lang),
-                *([LanguageOutputSink(self.outputs[lang])] if lang in self.outputs else []),
-                *([LanguageSubtitleSink(self.subtitles, lang)] if self.subtitles else []),
-                *([LanguagePublishSink(self.publisher, lang)] if self.publisher else []),
-            ),
-        )
+        return {board.target: board.snapshot().messages for board in self.boards}
 
 
 def open_context(
@@ -124,44 +114,51 @@ def make_context(
     token = token_in_force(settings.operator.token, Path(settings.session.directory))
     leaves = _leaves(settings, session, mode)
     hub = Hub(
-        session.board,
+        session.boards,
         settings.server,
         mode=mode,
         token=token,
         volunteers=Volunteers(Path(settings.session.directory)),
         metrics=metrics,
-        further=session.further,
         past=PastServices(Path(settings.session.directory), running=session.recorder.folder.name),
         subtitles=leaves.subtitles,
     )
-    sinks: tuple[Sink, ...] = (RecordSink(session.recorder), PageSink(hub), MetricsSink(metrics))
-    sinks += (
-        screen,
+    record, pages, first = RecordSink(session.recorder), PageSink(hub), session.boards[0].target
+    langs = [board.target for board in session.boards]
+    outside: tuple[Sink, ...] = (
+        # What was said is in the captions of the first target.
         *(
-            BlankSink(feed) if lang in session.further else OutputSink(feed)
+            OutputSink(feed, lang if lang in langs else first)
             for lang, feed in leaves.outputs.items()
         ),
-        *([SubtitleSink(leaves.subtitles, session.board.target)] if leaves.subtitles else []),
-        *([PublishSink(leaves.publisher, session.board.target)] if leaves.publisher else []),
+        *([SubtitleSink(leaves.subtitles)] if leaves.subtitles else []),
+        *([PublishSink(leaves.publisher)] if leaves.publisher else []),
     )
+    sinks = (record, pages, MetricsSink(metrics), screen, *outside)
+
+    def target(board: CaptionBoard, alone: Settings) -> Target:
+        # Operators are asked about its verses only; figures and the terminal are of it as well.
+        is_first = board is session.boards[0]
+        verses = open_verse_desk(alone, hub.operators.suggest if is_first else lambda _: None)
+        seen = sinks if is_first else (record, pages, *outside)
+        return Target(board, verses, open_doubt_desk(facts, hub), seen)
+
+    alone = (settings, *settings.by_target())
     return DaemonContext(
         facts=facts,
         announcer=StateAnnouncer(facts, degradation, session.recorder, sinks),
         degradation=degradation,
         dictionary=dictionary,
-        board=session.board,
         recorder=session.recorder,
         hub=hub,
         metrics=metrics,
         notifier=Notifier(),
-        verses=open_verse_desk(settings, hub.operators.suggest),
         publisher=leaves.publisher,
         outputs=leaves.outputs,
         subtitles=leaves.subtitles,
-        doubts=open_doubt_desk(facts, hub),
         token_place=token_place(settings.operator.token, Path(settings.session.directory)),
         sinks=sinks,
-        further=session.further,
+        targets=tuple(map(target, session.boards, alone)),
     )
 
 
@@ -189,12 +186,12 @@ def _leaves(settings: Settings, session: OpenSession, mode: Mode) -> _Leaves:
 
 
 def _publisher(settings: Settings, session: OpenSession) -> Publisher:
-    board = session.board
+    board = session.boards[0]
     status = ServiceStatus(
         session=board.session,
         mode="live",
         source=board.source,
-        targets=(board.target, *session.further),
+        targets=settings.translate.langs,
         state="starting",
     )
     return Publisher(settings.publish, status)
@@ -203,8 +200,7 @@ def _publisher(settings: Settings, session: OpenSession) -> Publisher:
 def _subtitles(session: OpenSession) -> LiveSubtitles:
     # Numbers of segments must not go back, as the computer's clock may when it is set.
     ahead_s = time.time() - time.monotonic()
-    boards = (session.board, *session.further.values())
-    return LiveSubtitles(boards, lambda: ahead_s + time.monotonic())
+    return LiveSubtitles(session.boards, lambda: ahead_s + time.monotonic())
 
 
 def _outputs(settings: Settings) -> dict[str, OutputFeed]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -27,11 +26,10 @@ class OpenSession:
     """A session that has just been opened."""
 
     recorder: SessionRecorder
-    board: CaptionBoard
+    boards: tuple[CaptionBoard, ...]
+    """One a target language, in the order of the settings."""
     earlier: Unfinished | None
     """What it goes on from."""
-    further: Mapping[str, CaptionBoard] = field(default_factory=dict)
-    """The boards of the further target languages."""
     last_id: int = 0
     """The highest id that an utterance of it has."""
     origin_s: float = 0.0
@@ -56,27 +54,21 @@ def open_session(settings: Settings, mode: Mode, emit: Emit) -> OpenSession:
     recorder = SessionRecorder(
         directory,
         source=translate.source,
-        target=translate.target,
+        targets=translate.langs,
         on_fault=emit,
         started_utc=now_utc,
         earlier=earlier,
         keeping=settings.session,
-        further=[each.lang for each in translate.targets],
     )
     # Each run has a name of its own: what a display saw last need not be in the journal.
     name = recorder.folder.name + (f"+{earlier.runs}" if earlier else "")
     history = settings.server.history
-    board = CaptionBoard(name, translate.source, translate.target, history)
-    further = {
-        each.lang: CaptionBoard(name, translate.source, each.lang, history)
-        for each in translate.targets
-    }
+    boards = tuple(CaptionBoard(name, translate.source, lang, history) for lang in translate.langs)
     if earlier is None:
-        return OpenSession(recorder, board, None, further)
-    board.restore(earlier.messages)
+        return OpenSession(recorder, boards, None)
     # A language that is no longer set has a journal and no board.
-    for lang in earlier.further.keys() & further.keys():
-        further[lang].restore(earlier.further[lang])
+    for board in boards:
+        board.restore(earlier.journals(translate.target).get(board.target, ()))
     log.info("session resumed", folder=str(recorder.folder), captions=len(earlier.messages))
     last_id, origin_s = earlier.last_id, earlier.audio_s(now_utc)
-    return OpenSession(recorder, board, earlier, further, last_id, origin_s)
+    return OpenSession(recorder, boards, earlier, last_id, origin_s)

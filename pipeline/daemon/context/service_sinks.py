@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import datetime
 
@@ -11,14 +10,14 @@ from pipeline.core.metrics import Metrics
 from pipeline.core.reports import Fault, Level, SongChanged, SourceChanged
 from pipeline.core.timestamps import utc_now
 from pipeline.core.types import Caption, Pcm, State
-from pipeline.daemon.context.sinks import Sink
+from pipeline.daemon.context.sinks import Removed, Sink
 from pipeline.outputs.feed import OutputFeed
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.protocol.messages import NoticeMessage
 from pipeline.publish.publisher import Publisher
 from pipeline.records.comparison import CompareRecord
 from pipeline.records.events import FaultEvent, SongEvent, SourceEvent
-from pipeline.records.translation import translation_record
+from pipeline.records.translation import TranslationRecord
 from pipeline.records.utterance import UtteranceRecord
 from pipeline.server.hub import Hub
 from pipeline.server.live_subtitles import LiveSubtitles
@@ -34,15 +33,19 @@ class RecordSink(Sink):
     def __init__(self, recorder: SessionRecorder) -> None:
         self._recorder = recorder
 
-    def on_caption(self, message: CaptionMessage) -> None:
+    def on_caption(self, message: CaptionMessage, lang: str) -> None:
         """Journal a final."""
-        self._recorder.caption(message)
+        self._recorder.caption(message, lang)
 
-    def on_resumable(self, caption_id: int) -> None:
+    def on_resumable(self, caption_id: int, lang: str) -> None:
         """Let the transcripts wait for its record."""
-        self._recorder.hold(caption_id)
+        self._recorder.hold(caption_id, lang)
 
     def on_utterance(self, record: UtteranceRecord) -> None:
+        """Write it."""
+        self._recorder.record(record)
+
+    def on_translation(self, record: TranslationRecord) -> None:
         """Write it."""
         self._recorder.record(record)
 
@@ -77,9 +80,9 @@ class PageSink(Sink):
         """Tell every display."""
         self._hub.set_state(state, reason)
 
-    def on_caption(self, message: CaptionMessage) -> None:
-        """Show it on every display."""
-        self._hub.publish(message)
+    def on_caption(self, message: CaptionMessage, lang: str) -> None:
+        """Show it on every display of its language."""
+        self._hub.publish(message, lang)
 
     def on_notice(self, texts: dict[str, str]) -> None:
         """Show it on every display."""
@@ -101,141 +104,89 @@ class PageSink(Sink):
         """Tell operators."""
         self._hub.operators.fault(fault)
 
-    def on_redaction(self, redaction: Redaction, removed: Sequence[CaptionMessage]) -> None:
+    def on_redaction(self, redaction: Redaction, removed: Removed) -> None:
         """Take the captions off all displays, and the records off operators' pages."""
         # Before operators' records: the audience must not read it a moment longer.
-        for message in removed:
-            self._hub.publish(message)
+        for lang, messages in removed.items():
+            for message in messages:
+                self._hub.publish(message, lang)
         self._hub.operators.purge(redaction)
 
 
-class LanguageRecordSink(Sink):
-    """Writes what is about a further target language."""
-
-    def __init__(self, recorder: SessionRecorder, lang: str) -> None:
-        self._recorder = recorder
-        self._lang = lang
-
-    def on_caption(self, message: CaptionMessage) -> None:
-        """Journal a final."""
-        self._recorder.caption(message, self._lang)
-
-    def on_resumable(self, caption_id: int) -> None:
-        """Let the transcripts wait for its record."""
-        self._recorder.hold(caption_id, self._lang)
-
-    def on_utterance(self, record: UtteranceRecord) -> None:
-        """Write what of it is about the translation; the utterance is recorded already."""
-        if (translation := translation_record(record, self._lang)) is not None:
-            self._recorder.record(translation)
-
-
-class LanguagePageSink(Sink):
-    """Sends to the displays of a further target language."""
-
-    def __init__(self, hub: Hub, lang: str) -> None:
-        self._hub = hub
-        self._lang = lang
-
-    def on_caption(self, message: CaptionMessage) -> None:
-        """Show it on every display of the language."""
-        self._hub.publish(message, self._lang)
-
-    def on_redaction(self, _: Redaction, removed: Sequence[CaptionMessage]) -> None:
-        """Take the captions off the displays."""
-        for message in removed:
-            self._hub.publish(message, self._lang)
-
-
-class LanguagePublishSink(Sink):
-    """Hands the captions of one target language on to the church's stream."""
-
-    def __init__(self, publisher: Publisher, lang: str) -> None:
-        self._publisher = publisher
-        self._lang = lang
-
-    def on_caption(self, message: CaptionMessage) -> None:
-        """Publish it."""
-        self._publisher.offer(message, self._lang)
-
-    def on_redaction(self, _: Redaction, removed: Sequence[CaptionMessage]) -> None:
-        """Take the captions off all relays, and out of the stream."""
-        for message in removed:
-            self._publisher.offer(message, self._lang)
-
-
-class PublishSink(LanguagePublishSink):
+class PublishSink(Sink):
     """Hands what every display is sent on to the church's stream, and nothing else."""
+
+    def __init__(self, publisher: Publisher) -> None:
+        self._publisher = publisher
 
     def on_state(self, state: State, reason: str) -> None:  # noqa: ARG002 - for operators
         """Publish the state, without its reason."""
         self._publisher.offer_state(state)
 
+    def on_caption(self, message: CaptionMessage, lang: str) -> None:
+        """Publish it."""
+        self._publisher.offer(message, lang)
+
     def on_notice(self, texts: dict[str, str]) -> None:
         """Publish it."""
         self._publisher.offer_notice(texts)
 
+    def on_redaction(self, _: Redaction, removed: Removed) -> None:
+        """Take the captions off all relays, and out of the stream."""
+        for lang, messages in removed.items():
+            for message in messages:
+                self._publisher.offer(message, lang)
 
-class BlankSink(Sink):
-    """Tells programs that show another language than the first when the displays are blank."""
 
-    def __init__(self, feed: OutputFeed) -> None:
+class OutputSink(Sink):
+    """Hands the final captions of one target language to other programs."""
+
+    def __init__(self, feed: OutputFeed, lang: str) -> None:
+        """`lang` is the target whose captions hold what `feed` shows."""
         self._feed = feed
+        self._lang = lang
 
     def on_state(self, state: State, reason: str) -> None:  # noqa: ARG002 - for operators
-        """Clear their screens meanwhile."""
+        """Clear their screens while the displays are blank."""
         # A service that ends while the displays are blank leaves these screens dark.
         if state not in _OVER:
             self._feed.on_blank(is_blank=state == "blank")
 
-
-class LanguageOutputSink(Sink):
-    """Hands the final captions of one target language to other programs."""
-
-    def __init__(self, feed: OutputFeed) -> None:
-        self._feed = feed
-
-    def on_caption(self, message: CaptionMessage) -> None:
+    def on_caption(self, message: CaptionMessage, lang: str) -> None:
         """Show it, if it is final."""
-        self._feed.on_caption(message)
+        if lang == self._lang:
+            self._feed.on_caption(message)
 
-    def on_settled(self, message: CaptionMessage, spoken_utc: datetime) -> None:
+    def on_settled(self, message: CaptionMessage, spoken_utc: datetime, lang: str) -> None:
         """Send it where nothing can be taken back."""
-        self._feed.on_settled(message, spoken_utc)
+        if lang == self._lang:
+            self._feed.on_settled(message, spoken_utc)
 
-    def on_redaction(self, redaction: Redaction, removed: Sequence[CaptionMessage]) -> None:  # noqa: ARG002
-        """Take it off their screens."""
-        self._feed.on_redaction(removed)
-
-
-class OutputSink(BlankSink, LanguageOutputSink):
-    """Hands over those of the first target, or what was said, and the state."""
+    def on_redaction(self, _: Redaction, removed: Removed) -> None:
+        """Take the captions off their screens."""
+        self._feed.on_redaction(removed[self._lang])
 
 
-class LanguageSubtitleSink(Sink):
-    """Puts the captions of one target language into the subtitles for streams."""
+class SubtitleSink(Sink):
+    """Puts captions into the subtitles for streams."""
 
-    def __init__(self, subtitles: LiveSubtitles, lang: str) -> None:
+    def __init__(self, subtitles: LiveSubtitles) -> None:
         self._subtitles = subtitles
-        self._lang = lang
-
-    def on_caption(self, message: CaptionMessage) -> None:
-        """Put it there; it is seen when it is final."""
-        self._subtitles.put(message, self._lang)
-
-    def on_redaction(self, _: Redaction, removed: Sequence[CaptionMessage]) -> None:
-        """Take the captions out of all segments."""
-        for message in removed:
-            self._subtitles.put(message, self._lang)
-
-
-class SubtitleSink(LanguageSubtitleSink):
-    """Puts the first target's captions there, and the state of all."""
 
     def on_state(self, state: State, reason: str) -> None:  # noqa: ARG002 - for operators
         """Leave out what is said while the displays are blank."""
         if state not in _OVER:
             self._subtitles.set_blank(is_blank=state == "blank")
+
+    def on_caption(self, message: CaptionMessage, lang: str) -> None:
+        """Put it there; it is seen when it is final."""
+        self._subtitles.put(message, lang)
+
+    def on_redaction(self, _: Redaction, removed: Removed) -> None:
+        """Take the captions out of all segments."""
+        for lang, messages in removed.items():
+            for message in messages:
+                self._subtitles.put(message, lang)
 
 
 class MetricsSink(Sink):

@@ -1,13 +1,15 @@
 """The form of all that is told what happens in a service: record, pages, metrics, terminal.
 
-Each is told the same things in the same order, and takes what it can use.
+Each is told the same things in the same order, and takes what it can use. `lang` is the target
+language of the board that a caption is on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
+from typing import TypeAlias
 
 from rich.console import RenderableType
 
@@ -16,7 +18,11 @@ from pipeline.core.reports import Fault, Level, SongChanged, SourceChanged
 from pipeline.core.types import Caption, Mode, Pcm, State
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.records.comparison import CompareRecord
+from pipeline.records.translation import TranslationRecord
 from pipeline.records.utterance import UtteranceRecord
+
+Removed: TypeAlias = Mapping[str, Sequence[CaptionMessage]]
+"""By target language, the messages that empty captions on displays."""
 
 
 class Sink:
@@ -25,22 +31,25 @@ class Sink:
     def on_state(self, state: State, reason: str) -> None:
         """Take the daemon's state or its reason, which has changed."""
 
-    def on_caption(self, message: CaptionMessage) -> None:
+    def on_caption(self, message: CaptionMessage, lang: str) -> None:
         """Take a caption that is new or has changed."""
 
     def on_notice(self, texts: dict[str, str]) -> None:
         """Take the notice that stands from now on, by language; empty: none does."""
 
-    def on_resumable(self, caption_id: int) -> None:
+    def on_resumable(self, caption_id: int, lang: str) -> None:
         """Know of the final that follows that it may change until its utterance's record comes."""
 
     def on_translated(self, caption: Caption) -> None:
         """Take the engines' caption behind a message that has just gone out."""
 
     def on_utterance(self, record: UtteranceRecord) -> None:
-        """Take the record of an utterance that is done."""
+        """Take the record of an utterance that is done, which tells of the first target."""
 
-    def on_settled(self, message: CaptionMessage, spoken_utc: datetime) -> None:
+    def on_translation(self, record: TranslationRecord) -> None:
+        """Take what is to be recorded of an utterance in another target language."""
+
+    def on_settled(self, message: CaptionMessage, spoken_utc: datetime, lang: str) -> None:
         """Take what the board shows of a caption to which speech can no longer return.
 
         It may be an operator's text, or empty where the caption is hidden. `spoken_utc` is when it
@@ -65,7 +74,7 @@ class Sink:
     def on_song(self, change: SongChanged) -> None:
         """Take the news that captions are held because of song, or no longer."""
 
-    def on_redaction(self, redaction: Redaction, removed: Sequence[CaptionMessage]) -> None:
+    def on_redaction(self, redaction: Redaction, removed: Removed) -> None:
         """Forget what was said in a stretch of time; `removed` takes its captions off displays."""
 
 

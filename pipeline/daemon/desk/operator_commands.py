@@ -8,19 +8,15 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from dataclasses import replace
 from typing import Literal, Protocol
 
 import structlog
 
 from pipeline.captions.redaction import Redaction
 from pipeline.core.errors import DictionaryError, ProtocolError
-from pipeline.core.reports import Retranslated
 from pipeline.core.timestamps import utc_now
 from pipeline.core.types import CommandName, SongControl
-from pipeline.daemon.captions.coordinator import CaptionCoordinator
-from pipeline.daemon.captions.languages import Languages
-from pipeline.daemon.captions.retranslations import Retranslations
+from pipeline.daemon.captions.targets import Targets
 from pipeline.daemon.context.context import DaemonContext
 from pipeline.daemon.context.new_day import ask_for_new_session
 from pipeline.daemon.desk.live_check import DeskCheck
@@ -79,10 +75,9 @@ class OperatorCommands:
     def __init__(
         self,
         context: DaemonContext,
-        coordinator: CaptionCoordinator,
+        targets: Targets,
         hearing: Hearing,
         reload: Callable[[], Awaitable[None]],
-        languages: Languages,
         *,
         desk_check: DeskCheck,
         notes: ServiceNotes,
@@ -92,31 +87,24 @@ class OperatorCommands:
         self._facts = context.facts
         self._announcer = context.announcer
         self._dictionary = context.dictionary
-        self._board = context.board
-        self._boards = (context.board, *context.further.values())
+        self._sinks = context.sinks
         self._recorder = context.recorder
-        self._verses = context.verses
+        self._verses = context.targets[0].verses
         self._operators = context.hub.operators
-        self._coordinator = coordinator
+        self._targets = targets
         self._hearing = hearing
-        self._languages = languages
         self._notes = notes
         self._reload = reload
         self._undo = Undo()
-        self._written = WrittenTexts(context, coordinator, hearing, self._undo, languages)
+        self._written = WrittenTexts(context, targets, hearing, self._undo)
         self._held_rules = HeldRules(
-            context, coordinator, self._written, self._undo, lambda: hearing.heard_s
+            context, targets[0], self._written, self._undo, lambda: hearing.heard_s
         )
 
     @property
     def notices(self) -> Notices:
         """The notice on every screen."""
         return self._written.notices
-
-    @property
-    def retranslations(self) -> Retranslations:
-        """Those of the first target."""
-        return self._written.retranslations
 
     def done(self, name: CommandName) -> DoneMessage:
         """Return what operators' pages are told of a command that was obeyed."""
@@ -142,7 +130,9 @@ class OperatorCommands:
             off_record_s=self._facts.off_record_s,
             check=self._desk_check.last(),
             suggestion=self._verses.suggestion,
-            doubtful=(*self._coordinator.doubtful(now_s), *self._languages.doubtful(now_s)),
+            doubtful=tuple(
+                told for each in self._targets for told in each.coordinator.doubtful(now_s)
+            ),
             notes=self._notes.message,
             keep_audio=self._recorder.keep_audio,
             models=self._facts.models,
@@ -168,7 +158,7 @@ class OperatorCommands:
         # Before a final that is kept back is let go: a refusal must not put it on the screens.
         self._require_newest(command)
         try:
-            with self._coordinator.deciding(self._decided(command)):
+            with self._targets[0].coordinator.deciding(self._decided(command)):
                 self._act(command)
         except ProtocolError:
             if command.name == "undo":  # what could not be taken back is forgotten all the same
@@ -200,29 +190,20 @@ class OperatorCommands:
             self._held_rules.restore(earlier.held_rules)
         self._hearing.apply(self._facts)
 
-    def on_retranslated(self, result: Retranslated) -> None:
-        """Show what was made of a text that an operator has written."""
-        self._written.on_retranslated(result)
-
     def _require_newest(self, command: CommandMessage) -> None:
         """Raise ProtocolError (caption-changed) if the operator has not seen what would change."""
         if not (isinstance(command, CaptionCommand) and command.revision):
             return
-        if command.lang in self._languages.langs:
-            newest = self._languages.revision(command.lang, command.id)
-        else:
-            newest = self._coordinator.revision(command.id)
+        newest = self._targets.of(command.lang).coordinator.revision(command.id)
         if newest > command.revision:
             told = f"Caption {command.id} has changed meanwhile."
             raise ProtocolError("caption-changed", told)
 
     def _decided(self, command: CommandMessage) -> int:
-        """Return the caption of the first target language that a command is about, 0: none."""
-        # A further language's final is kept back by its own coordinator (`Language.edit`), and
-        # who has only begun to change a caption lets nothing go.
-        is_further = isinstance(command, EditCommand) and command.lang in self._languages.langs
-        is_none = is_further or isinstance(command, SettleCommand)
-        return 0 if is_none else caption_of(command)
+        """Return the caption of the first target language that a command decides on, 0: none."""
+        # An edit decides in its own language only (`TargetCaptions.edit`), and who has only begun
+        # to change a caption lets nothing go.
+        return 0 if isinstance(command, EditCommand | SettleCommand) else caption_of(command)
 
     def _act(self, command: CommandMessage) -> None:
         about = caption_of(command)
@@ -324,13 +305,15 @@ class OperatorCommands:
         to_s = self._hearing.heard_s
         from_s = max(0.0, to_s - self._facts.off_record_s)
         # By their ids: an earlier version in a file may have ended before.
-        recent = {key for board in self._boards for key in board.ids_since(from_s)}
-        redaction = Redaction(from_s, to_s, (*self._coordinator.ids_since(from_s), *recent))
+        recent = {key for each in self._targets for key in each.board.ids_since(from_s)}
+        unsettled = self._targets[0].coordinator.ids_since(from_s)
+        redaction = Redaction(from_s, to_s, (*unsettled, *recent))
         self._recorder.purge(redaction)  # first: what follows could be cut short
         self._facts.off_record = True
         self._announcer.announce()
-        ids = self._coordinator.redact(redaction)
-        ids |= self._languages.redact(replace(redaction, ids=tuple(ids)))
+        ids, removed = self._targets.redact(redaction)
+        for sink in self._sinks:
+            sink.on_redaction(redaction, removed)
         self._written.forget(ids, from_s)
         self._held_rules.forget(from_s)
         # Everything is hidden; who commanded it is answered when not even a kill can undo it.
@@ -340,8 +323,8 @@ class OperatorCommands:
     def _return_to_record(self) -> None:
         if self._facts.off_record:
             self._facts.off_record = False
-            self._coordinator.return_to_record(self._hearing.heard_s)
-            self._languages.return_to_record(self._hearing.heard_s)
+            for each in self._targets:
+                each.coordinator.return_to_record(self._hearing.heard_s)
 
     def _hold_term(self, say: str, write: str, instead: str) -> None:
         try:

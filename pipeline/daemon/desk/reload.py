@@ -20,8 +20,7 @@ from pipeline.core import logs
 from pipeline.core.errors import ConfigError, DictionaryError, ProtocolError
 from pipeline.core.reports import Fault
 from pipeline.core.timestamps import utc_now
-from pipeline.daemon.captions.coordinator import CaptionCoordinator
-from pipeline.daemon.captions.languages import Languages
+from pipeline.daemon.captions.targets import Targets
 from pipeline.daemon.context.context import DaemonContext
 from pipeline.dictionary.store import Dictionary
 from pipeline.records.events import DictionaryEvent, ReloadedEvent
@@ -73,9 +72,7 @@ class Reload:
         read: Callable[[], Settings] | None,
         context: DaemonContext,
         group: WorkerGroup,
-        coordinator: CaptionCoordinator,
-        *,
-        languages: Languages,
+        targets: Targets,
     ) -> None:
         """`read` returns the settings as file, environment and flags say now, or raises.
 
@@ -86,12 +83,10 @@ class Reload:
         self._read = read
         self._facts = context.facts
         self._dictionary = context.dictionary
-        self._board = context.board
         self._hub = context.hub
         self._recorder = context.recorder
         self._group = group
-        self._coordinator = coordinator
-        self._languages = languages
+        self._targets = targets
         self._again = Coalesced(self._reload)
         self._rules_again = Coalesced(self._reload_rules)
         self._turn = asyncio.Lock()  # the rules are those of the settings in force
@@ -163,8 +158,8 @@ class Reload:
         old, self.settings = self.settings, settings
         self._group.configure(settings)
         self._hub.configure(settings.server)
-        self._board.set_history(settings.server.history)
-        self._languages.set_history(settings.server.history)
+        for each in self._targets:
+            each.board.set_history(settings.server.history)
         self._facts.off_record_s = settings.operator.off_record_s
         self._facts.song_mode = settings.church.song
         self._facts.hold_doubtful = settings.church.hold_doubtful
@@ -180,4 +175,4 @@ class Reload:
 
     def _fault(self, error: ConfigError | DictionaryError, what: str = "") -> None:
         stage = "dictionary" if isinstance(error, DictionaryError) else "settings"
-        self._coordinator.on_fault(Fault(stage, error.code, f"{what}{error}"))
+        self._targets[0].coordinator.on_fault(Fault(stage, error.code, f"{what}{error}"))

@@ -54,9 +54,9 @@ class ServiceNotes:
         `lang` is the spoken language. In a rehearsal what is added waits there for the service.
         """
         self._dictionary = context.dictionary
-        self._verses = context.verses
+        self._verses = context.targets[0].verses
         self._operators = context.hub.operators
-        self._target = context.board.target
+        self._target = context.targets[0].lang
         self._lang = lang
         session, mode = context.recorder.folder, context.facts.mode
         self._place = (session if mode == "live" else directory) / NOTES

@@ -11,12 +11,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import partial
 
 from pipeline.core.errors import DictionaryError, ProtocolError
 from pipeline.core.timestamps import utc_now
-from pipeline.daemon.captions.coordinator import CaptionCoordinator
-from pipeline.daemon.captions.language import Back
+from pipeline.daemon.captions.target import Back, TargetCaptions
 from pipeline.daemon.context.context import DaemonContext
 from pipeline.daemon.desk.undo import Undo
 from pipeline.daemon.desk.written_texts import WrittenTexts
@@ -45,7 +43,7 @@ class HeldRules:
     def __init__(
         self,
         context: DaemonContext,
-        coordinator: CaptionCoordinator,
+        first: TargetCaptions,
         written: WrittenTexts,
         undo: Undo,
         at_s: Callable[[], float],
@@ -54,10 +52,9 @@ class HeldRules:
         self._at_s = at_s
         self._releases: list[tuple[float, Callable[[], None]]] = []
         self._dictionary = context.dictionary
-        self._board = context.board
+        self._first = first
         self._recorder = context.recorder
         self._operators = context.hub.operators
-        self._coordinator = coordinator
         self._written = written
         self._undo = undo
 
@@ -89,7 +86,7 @@ class HeldRules:
 
     def hold_term(self, say: str, write: str, instead: str) -> None:
         """Hold how a word is said in the target language. Raises DictionaryError."""
-        lang, glossaries = self._board.target, self._dictionary.glossaries
+        lang, glossaries = self._first.board.target, self._dictionary.glossaries
         term = glossaries.hold(lang, say, write)
         told = RuleMessage(id=term.id, heard=say, write=write, removed=False, held=True, lang=lang)
         # Without a word in it there is nothing to look for on the screens.
@@ -135,9 +132,8 @@ class HeldRules:
         corrected: list[Back] = []
         for old in self._standing():
             text = applied(rule, old.source.text)
-            back = self._written.put_right(old, text) if text != old.source.text else None
-            if back is not None:
-                corrected.append(back)
+            if text != old.source.text:
+                corrected.append(self._written.put_right(old.id, text))
             if len(corrected) == _MOST:
                 break
         return corrected
@@ -151,22 +147,17 @@ class HeldRules:
             if text == old.target.text or not glossary.find(old.source.text):
                 continue
             # However many there are: nothing is translated again for it.
-            new = self._board.edit(old.id, text)
-            if new is not None:
+            if back := self._first.edit(old.id, text):
                 self._written.settle(old.id)
-                rewritten.append(partial(self._put_back, old))
-                self._coordinator.publish(new)
+                rewritten.append(back)
         return rewritten
-
-    def _put_back(self, old: CaptionMessage) -> None:
-        self._coordinator.publish(self._board.put_back(old))
 
     def _standing(self) -> Iterator[CaptionMessage]:
         """Return the finals that no operator has translated, newest first.
 
         What is being said is heard again anyway, and an operator's own words stay.
         """
-        for message in reversed(self._board.snapshot().messages):
+        for message in reversed(self._first.board.snapshot().messages):
             if message.final and message.target.engine != "operator":
                 yield message
 

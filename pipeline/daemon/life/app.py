@@ -27,8 +27,7 @@ from pipeline.core.reports import (
 from pipeline.core.threads import watched
 from pipeline.core.timestamps import utc_now
 from pipeline.core.types import Mode
-from pipeline.daemon.captions.coordinator import CaptionCoordinator
-from pipeline.daemon.captions.languages import Languages
+from pipeline.daemon.captions.targets import Targets
 from pipeline.daemon.context.context import open_context
 from pipeline.daemon.context.report_channel import ReportChannel
 from pipeline.daemon.context.sinks import Screen
@@ -36,7 +35,6 @@ from pipeline.daemon.desk.live_check import open_desk_check
 from pipeline.daemon.desk.operator_commands import OperatorCommands
 from pipeline.daemon.desk.reload import Reload
 from pipeline.daemon.desk.service_notes import ServiceNotes
-from pipeline.daemon.life.caption_reports import CaptionReports
 from pipeline.daemon.life.health import Health
 from pipeline.daemon.life.model_files import record_models, start_hashing
 from pipeline.daemon.life.signals import handle_signals
@@ -83,7 +81,6 @@ class App:
         context, session = open_context(settings, dictionary, mode, screen, self._reports.emit)
         self._context = context
         notes = ServiceNotes(context, Path(settings.session.directory), settings.translate.source)
-        self._coordinator = coordinator = CaptionCoordinator(context)
         self._group = group = WorkerGroup(
             settings,
             engines,
@@ -93,31 +90,16 @@ class App:
             last_id=session.last_id,
             origin_s=session.origin_s,
         )
-        self._languages = languages = Languages(settings, context, group.languages, engines.further)
-        self.health = health = Health(context, engines, group, coordinator, languages)
-        self._reload = reload = Reload(
-            settings, read, context, group, coordinator, languages=languages
+        self._targets = targets = Targets(settings, context, group.targets, group.compare)
+        self.health = health = Health(context, engines, group, targets)
+        self._reload = reload = Reload(settings, read, context, group, targets)
+        self._news = news = targets[0].coordinator
+        self._desk_check = desk_check = open_desk_check(context, news, reload, engines)
+        self._commands = OperatorCommands(
+            context, targets, group, reload.obey, desk_check=desk_check, notes=notes
         )
-        self._desk_check = desk_check = open_desk_check(context, coordinator, reload, engines)
-        self._commands = commands = OperatorCommands(
-            context,
-            coordinator,
-            group,
-            reload.obey,
-            languages,
-            desk_check=desk_check,
-            notes=notes,
-        )
-        self._caption_reports = CaptionReports(coordinator, languages, commands, group)
         self._supervisor = Supervisor(
-            context,
-            group,
-            coordinator,
-            languages=languages,
-            retranslations=commands.retranslations,
-            reload=reload,
-            health=health,
-            changed=self._changed,
+            context, group, targets, reload=reload, health=health, changed=self._changed
         )
         if session.earlier:
             self._commands.restore(session.earlier)
@@ -198,8 +180,8 @@ class App:
         record_models(self._context, self._reload.settings)
 
     def _stop_record(self) -> None:
-        self._coordinator.settle()
-        heard_s, unfinished = round(self._group.heard_s, 2), self._coordinator.unfinished
+        self._targets.settle()
+        heard_s, unfinished = round(self._group.heard_s, 2), self._news.unfinished
         self._context.recorder.record(self.health.record())
         end = EndEvent(utc=utc_now(), unfinished=unfinished, audio_s=heard_s)
         self._context.recorder.record(end)
@@ -248,12 +230,9 @@ class App:
             self._context.notifier.stopping()
         self._group.stop()
         await self._drain()
-        for caption in self._group.take_unfinished():
-            self._coordinator.show(caption)
-        self._coordinator.release_all()
-        self._languages.settle()
-        if self._coordinator.unfinished:
-            log.error("unfinished", utterances=self._coordinator.unfinished)
+        self._targets.finish()
+        if self._news.unfinished:
+            log.error("unfinished", utterances=self._news.unfinished)
 
     async def _until(self, reached: Callable[[], bool]) -> None:
         """Wait until `reached`, a stop is asked for, or a worker has broken."""
@@ -289,21 +268,21 @@ class App:
     def _take(self, report: Report) -> None:
         match report:
             case Level():
-                self._coordinator.on_level(report)
+                self._news.on_level(report)
                 self._desk_check.on_level(report)
             case Fault():
-                self._coordinator.on_fault(report)
+                self._news.on_fault(report)
             case SourceChanged():
-                self._coordinator.on_source(report)
+                self._news.on_source(report)
             case SongChanged():
-                self._coordinator.on_song(report)
+                self._news.on_song(report)
             case WorkerReady(name):
                 self._group.ready.add(name)
                 self._changed.set()
             case WorkerEnded(name, error):
                 self._worker_ended(name, error)
             case _:  # mypy sees whether all others are of captions
-                self._caption_reports.take(report)
+                self._targets.take(report)
 
     def _thread_ended(self, name: str, error: BaseException) -> None:
         """Take the error of any thread of the program; called in that thread."""

@@ -8,8 +8,7 @@ from contextlib import suppress
 import psutil
 
 from pipeline.core.timestamps import utc_now, utc_offset_min
-from pipeline.daemon.captions.coordinator import CaptionCoordinator
-from pipeline.daemon.captions.languages import Languages
+from pipeline.daemon.captions.targets import Targets
 from pipeline.daemon.context.context import DaemonContext
 from pipeline.engines.process.engine_process import EngineProcess
 from pipeline.records.health import (
@@ -32,8 +31,7 @@ class Health:
         context: DaemonContext,
         engines: Engines,
         group: WorkerGroup,
-        coordinator: CaptionCoordinator,
-        languages: Languages,
+        targets: Targets,
     ) -> None:
         self._facts = context.facts
         self._announcer = context.announcer
@@ -41,8 +39,7 @@ class Health:
         self._recorder = context.recorder
         self._engines = engines
         self._group = group
-        self._coordinator = coordinator
-        self._languages = languages
+        self._targets = targets
         self._started_s = time.monotonic()
         self._memory_mb = 0.0
 
@@ -65,7 +62,7 @@ class Health:
     def record(self) -> HealthRecord:
         """Return how the daemon is now."""
         state, reason = self._announcer.state
-        engines = self._engines
+        engines, first = self._engines, self._engines.targets[0]
         return HealthRecord(
             utc=utc_now(),
             state=state,
@@ -74,19 +71,19 @@ class Health:
             session=self._recorder.folder.name,
             uptime_s=round(self.uptime_s, 1),
             audio_s=round(self._group.heard_s, 1),
-            lag_s=round(self._coordinator.lag_s(time.monotonic()), 2),
+            lag_s=round(self._targets[0].coordinator.lag_s(time.monotonic()), 2),
             rung=self.rung,
             source=engines.source.name,
             recognizer=engines.recognizer.name,
-            partial=engines.partial.name if engines.partial else "",
-            final=engines.final.name if engines.final else "",
+            partial=first.partial.name if first.partial else "",
+            final=first.final.name if first.final else "",
             setback=self._group.degraded_reason,
             queues=Queues(**self._group.queues()),
             dropped=self.dropped,
             memory_mb=self._memory(),
             engines=self.engines(),
             utc_offset_min=utc_offset_min(),
-            languages=self._languages.health(time.monotonic()),
+            languages=self._targets.health(time.monotonic()),
         )
 
     def engines(self) -> tuple[EngineHealth, ...]:
@@ -97,7 +94,8 @@ class Health:
         """Return it in one line of words, for `systemctl status`."""
         state, reason = self._announcer.state
         shown = f"{state} ({reason})" if reason else state
-        return f"{shown}, lag {self._coordinator.lag_s(time.monotonic()):.1f} s, rung {self.rung}"
+        lag_s = self._targets[0].coordinator.lag_s(time.monotonic())
+        return f"{shown}, lag {lag_s:.1f} s, rung {self.rung}"
 
     def _memory(self) -> float:
         with suppress(OSError):  # no file descriptor is left: say what was last known

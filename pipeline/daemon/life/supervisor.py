@@ -10,18 +10,12 @@ from datetime import datetime
 import structlog
 
 from pipeline.core.reports import Fault
-from pipeline.core.timestamps import utc_now
-from pipeline.daemon.captions.coordinator import CaptionCoordinator
-from pipeline.daemon.captions.languages import Languages
-from pipeline.daemon.captions.late_translations import LateTranslations
-from pipeline.daemon.captions.retranslations import Retranslations
+from pipeline.daemon.captions.targets import Targets
 from pipeline.daemon.context.context import DaemonContext
 from pipeline.daemon.context.new_day import NewDay
 from pipeline.daemon.desk.reload import Reload
 from pipeline.daemon.life.health import Health
-from pipeline.records.events import RungEvent
 from pipeline.records.health import EngineHealth
-from pipeline.workers.degradation import Waits
 from pipeline.workers.group import WorkerGroup
 
 log = structlog.get_logger()
@@ -38,27 +32,19 @@ class Supervisor:
         self,
         context: DaemonContext,
         group: WorkerGroup,
-        coordinator: CaptionCoordinator,
+        targets: Targets,
         *,
-        languages: Languages,
-        retranslations: Retranslations,
         reload: Reload,
         health: Health,
         changed: asyncio.Event,
     ) -> None:
-        """Take the parts; `changed` is set when a translator that hangs is no longer waited for.
-
-        `retranslations` are the first target's.
-        """
+        """Take the parts; `changed` is set when a translator that hangs is no longer waited for."""
         self._facts = context.facts
         self._announcer = context.announcer
-        self._degradation = context.degradation
         self._recorder = context.recorder
         self._metrics = context.metrics
         self._group = group
-        self._coordinator = coordinator
-        self._languages = languages
-        self._late = LateTranslations(context.board, retranslations)
+        self._targets = targets
         self._reload = reload
         self._health = health
         self._notifier = context.notifier
@@ -97,7 +83,7 @@ class Supervisor:
         facts, settings = self._facts, self._reload.settings
         # What an operator has set must not be forgotten in the night: it is waited for.
         is_set = facts.paused or facts.blank or facts.off_record
-        is_quiet = not (facts.is_speaking or is_set or self._coordinator.unfinished)
+        is_quiet = not (facts.is_speaking or is_set or self._targets[0].coordinator.unfinished)
         now = datetime.now().astimezone()
         due = self._day.is_due(settings.session.new_at, now, now_s, is_quiet=is_quiet)
         wanted = facts.is_new_session_wanted and is_quiet
@@ -108,33 +94,21 @@ class Supervisor:
             self._changed.set()
 
     def _check(self, now_s: float) -> None:
-        # Not of a file that is played fast: it has no clock to fall behind.
-        waits, ladder = self._group.waits(now_s), self._degradation
-        if self._group.may_shed and ladder.observe(waits, now_s):
-            log.warning("rung", rung=ladder.rung.name, **_rounded(waits), reason=ladder.reason)
-            self._recorder.record(RungEvent(utc=utc_now(), rung=self._health.rung))
-        if self._group.check_translator(now_s):
-            self._coordinator.on_fault(
+        self._targets.observe(now_s)
+        first = self._targets[0]
+        if first.workers.check_final(now_s):
+            first.coordinator.on_fault(
                 Fault("translate", "final-hangs", "The final translator hangs.")
             )
-            for caption in self._group.take_unfinished():
-                self._coordinator.show(caption)
+            for caption in first.workers.take_unfinished():
+                first.show(caption)
             self._changed.set()
-        for final in self._coordinator.release_due(now_s):
-            self._group.compare(final)
-            self._languages.offer(final.transcript)
-        has_time = not self._facts.off_record and self._group.has_time(now_s)
-        self._late.look(now_s, has_time=has_time)
-        self._languages.look(now_s)
+        self._targets.look(now_s)
         self._facts.degraded_reason = self._group.degraded_reason
         self._announcer.announce()
         self._metrics.queues(self._group.queues(), asdict(self._health.dropped))
         for engine in self._health.engines():
             self._metrics.engine(engine.engine, _figures(engine))
-
-
-def _rounded(waits: Waits) -> dict[str, float]:
-    return {stage: round(wait_s, 2) for stage, wait_s in asdict(waits).items()}
 
 
 def _figures(engine: EngineHealth) -> dict[str, float | None]:

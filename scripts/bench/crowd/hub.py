@@ -55,7 +55,7 @@ async def publish(hub: Hub, board: CaptionBoard, seconds: float) -> dict[int, fl
         message = board.show(each)
         if message is not None:
             published[message.seq] = time.monotonic()
-            hub.publish(message)
+            hub.publish(message, board.target)
     return published
 
 
@@ -63,7 +63,7 @@ async def main(seconds: float) -> None:
     """Serve until the captions are over, and two seconds more for the last ones to arrive."""
     board, metrics = CaptionBoard("crowd", "en", "es", 200), Metrics()
     hub = Hub(
-        board,
+        (board,),
         Server(port=0),
         mode="live",
         token=token_urlsafe(),

@@ -17,7 +17,7 @@ from pipeline.core.resources import bundled
 from pipeline.daemon.life.app import App
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines.process import factory
-from pipeline.workers.engines import Engines
+from pipeline.workers.engines import Engines, TargetEngines
 from scripts.reliability.soak.scenario import Cable, scenario
 
 
@@ -43,8 +43,7 @@ def main() -> int:
             detector=factory.speech_detector(),
             songs=factory.song_detector(),
             recognizer=processes.recognizer,
-            partial=processes.partial,
-            final=processes.final,
+            targets=(TargetEngines(settings.translate.target, processes.partial, processes.final),),
         )
         app = App(settings, engines, dictionary=dictionary, screen=LineScreen(), mode="live")
         return asyncio.run(app.run())

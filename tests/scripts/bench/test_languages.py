@@ -33,7 +33,7 @@ def test_what_costs_too_much_comes_late_or_not_at_all_is_named() -> None:
     assert "1.25 times" in found[1]
 
 
-def test_the_further_languages_are_a_setting_that_the_program_takes(tmp_path: Path) -> None:
+def test_the_extra_targets_are_a_setting_that_the_program_takes(tmp_path: Path) -> None:
     arguments = languages._arguments(["--langs", "fr", "de", "--final", str(tmp_path)])
     key, _, value = languages.targets(arguments).partition("=")
     found = load(flags={key: orjson.loads(value)}).settings

@@ -264,14 +264,14 @@ def test_a_final_that_was_being_made_never_comes(tmp_path: Path) -> None:
         async with service.connect() as phone, desk(service) as (operator, _):
             await until(phone, final("kept number 2"))
             gemma.hang = hang
-            translate = service.app._group._translate
+            translate = service.app._group.targets[0].translate
             assert translate is not None
             await until(phone, lambda m: m["type"] == "caption" and "Quentin" in str(m))
             assert translate.doing is not None
             assert translate.waiting
             await operator.command("off-record")
             await eventually(lambda: not service.app._context.recorder.purging)
-            assert (translate.waiting, service.app._coordinator.unfinished) == (0, 0)
+            assert (translate.waiting, service.app._news.unfinished) == (0, 0)
             await operator.command("on-record")  # before Gemma is back
             hang.set()
             gemma.hang = None

@@ -13,7 +13,7 @@ from pipeline.check.running import RunningChecks
 from pipeline.config.loader import load
 from pipeline.config.schema import Settings
 from pipeline.engines.process import factory
-from pipeline.workers.engines import Engines
+from pipeline.workers.engines import Engines, TargetEngines
 from tests.support.fakes import FakeDetector, FakeRecognizer, FakeSource
 
 PATIENT = {"translate.final.deadline_s": 120.0}
@@ -36,8 +36,7 @@ def test_engines_that_run_are_tried_and_one_that_is_gone_is_red(tmp_path: Path) 
             source=FakeSource(np.zeros(512, np.float32)),
             detector=FakeDetector(),
             recognizer=made.recognizer,
-            partial=made.partial,
-            final=made.final,
+            targets=(TargetEngines("es", made.partial, made.final),),
         )
         for _, engine in engines.by_stage():
             engine.load()
@@ -63,8 +62,7 @@ def test_an_engine_without_a_process_is_left_to_its_one_thread(tmp_path: Path) -
         source=FakeSource(np.zeros(512, np.float32)),
         detector=FakeDetector(),
         recognizer=recognizer,
-        partial=None,
-        final=None,
+        targets=(TargetEngines("es", None, None),),
     )
     found = told(settings, engines)
     assert list(found) == ["dictionary", "sessions", "disk", "memory", "level"]

@@ -56,7 +56,7 @@ def wait_for(reached: Any, timeout_s: float = 5.0) -> None:
 def test_the_bottom_shows_speech_state_level_and_times() -> None:
     screen, _ = rich_screen()
     screen._address = "http://127.0.0.1:8765"
-    screen.on_caption(caption(1, "The Lord is my", "El Señor es mi", stable=8))
+    screen.on_caption(caption(1, "The Lord is my", "El Señor es mi", stable=8), "es")
     screen.on_state("behind", "a little behind")
     screen.on_level(Level(-30.0, -12.0, clipped=False, speaking=True))
     screen.on_utterance(RECORD)
@@ -93,7 +93,7 @@ def test_clipping_and_the_latest_fault_are_shown() -> None:
 def test_only_the_newest_three_open_captions_are_shown() -> None:
     screen, _ = rich_screen()
     for number in (2, 1, 3, 4):
-        screen.on_caption(caption(number, f"source {number}", f"target {number}"))
+        screen.on_caption(caption(number, f"source {number}", f"target {number}"), "es")
     assert [line for line in bottom(screen) if line.startswith("target")] == [
         "target 2",
         "target 3",
@@ -108,7 +108,7 @@ def test_it_always_fits_and_shows_the_end_of_a_long_caption(width: int, height: 
     screen.on_utterance(RECORD)
     for number in range(3):
         words = " ".join(f"w{n}" for n in range(200))
-        screen.on_caption(caption(number, f"{words} source", f"{words} target"))
+        screen.on_caption(caption(number, f"{words} source", f"{words} target"), "es")
     lines = bottom(screen, width, height)
     assert len(lines) < height
     assert all(len(line) <= width for line in lines)
@@ -121,7 +121,7 @@ def test_what_may_still_change_is_dim_wherever_the_text_is_cut() -> None:
     file = io.StringIO()
     console = Console(file=file, width=11, force_terminal=True, color_system="standard")
     screen = RichScreen(console)
-    screen.on_caption(caption(1, "x", "0123456789 " * 5, stable=40))
+    screen.on_caption(caption(1, "x", "0123456789 " * 5, stable=40), "es")
     console.print(screen._render())
     out = file.getvalue()
     assert "…" in out
@@ -133,11 +133,13 @@ def test_finals_scroll_by_once_and_leave_the_bottom() -> None:
     screen, file = rich_screen()
     screen.show_address("http://127.0.0.1:8765/", "demo", Path("sessions/x"))
     screen.show_operator_page("http://127.0.0.1:8765/operator", "sessions/operator-token")
-    screen.on_caption(caption(1, "The Lord", "El Señor"))
-    screen.on_caption(caption(1, "The Lord is my shepherd.", "El Señor es mi pastor.", final=True))
-    screen.on_caption(caption(1, "", "", final=True))  # hidden by the operator
-    screen.on_caption(caption(2, "uh", "eh"))
-    screen.on_caption(caption(2, "", "", final=True))  # filtered before it was final
+    screen.on_caption(caption(1, "The Lord", "El Señor"), "es")
+    screen.on_caption(
+        caption(1, "The Lord is my shepherd.", "El Señor es mi pastor.", final=True), "es"
+    )
+    screen.on_caption(caption(1, "", "", final=True), "es")  # hidden by the operator
+    screen.on_caption(caption(2, "uh", "eh"), "es")
+    screen.on_caption(caption(2, "", "", final=True), "es")  # filtered before it was final
     wait_for(lambda: "taken away" in printed(file))
     screen.close()
     text = printed(file)
@@ -154,8 +156,8 @@ def test_a_text_cannot_steer_the_terminal() -> None:
     screen, file = rich_screen()
     screen.show_address("", "live", Path())
     evil = "a\x1b[2Jb\x07[bold]c\u202e"
-    screen.on_caption(caption(1, evil, evil, final=True))
-    screen.on_caption(caption(2, evil, evil))
+    screen.on_caption(caption(1, evil, evil, final=True), "es")
+    screen.on_caption(caption(2, evil, evil), "es")
     screen.close()
     assert "\x1b[2J" not in file.getvalue()
     assert "\x07" not in file.getvalue()
@@ -167,7 +169,7 @@ def test_what_comes_before_close_is_printed_and_close_may_come_twice() -> None:
     screen, file = rich_screen()
     screen.show_address("", "live", Path())
     for number in range(500):
-        screen.on_caption(caption(number, f"s{number}", f"t{number}", final=True))
+        screen.on_caption(caption(number, f"s{number}", f"t{number}", final=True), "es")
     screen.close()
     screen.close()
     assert [f"t{number}  gemma" in printed(file) for number in range(500)] == [True] * 500
@@ -222,7 +224,7 @@ def test_a_terminal_that_blocks_holds_nobody_up() -> None:
     began_s = time.monotonic()
     screen.show_address("", "live", Path())
     for number in range(1000):
-        screen.on_caption(caption(number, "s", "t", final=True))
+        screen.on_caption(caption(number, "s", "t", final=True), "es")
         screen.on_level(Level(-30.0, -12.0, clipped=False, speaking=True))
     assert time.monotonic() - began_s < 0.5
     screen.close()  # gives up after a second
@@ -244,7 +246,7 @@ def test_a_terminal_that_goes_away_ends_only_the_screen() -> None:
     screen.show_address("", "live", Path())
     screen._thread.join(5.0)
     assert not screen._thread.is_alive()
-    screen.on_caption(caption(1, "s", "t", final=True))
+    screen.on_caption(caption(1, "s", "t", final=True), "es")
     screen.close()
 
 
@@ -263,10 +265,11 @@ SCRIPT = """
     screen.show_address("http://127.0.0.1:8765", "demo", Path("sessions/x"))
     try:
         for number in range(10_000):
-            screen.on_caption(caption(1, f"word {number}", f"palabra {number}"))
+            screen.on_caption(caption(1, f"word {number}", f"palabra {number}"), "es")
             if number < 20:
                 log.info("line", number=number, text="x" * 30)
-                screen.on_caption(caption(number + 2, f"said {number}", f"dicho {number}", True))
+                said = caption(number + 2, f"said {number}", f"dicho {number}", True)
+                screen.on_caption(said, "es")
             time.sleep(0.005)
     finally:
         screen.close()
@@ -318,12 +321,12 @@ def test_ctrl_c_on_a_real_terminal_leaves_it_whole() -> None:
 def test_off_the_record_the_terminal_is_wiped_with_what_has_not_been_printed_yet() -> None:
     screen, file = rich_screen()
     screen._address = "http://127.0.0.1:8765/"
-    screen.on_caption(caption(1, "Ludmila", "Ludmila", final=True))
+    screen.on_caption(caption(1, "Ludmila", "Ludmila", final=True), "es")
     screen._print()
-    screen.on_caption(caption(2, "Ludmila again", "otra vez", final=True))
-    screen.on_caption(caption(3, "and Ludmila", "y Ludmila"))
+    screen.on_caption(caption(2, "Ludmila again", "otra vez", final=True), "es")
+    screen.on_caption(caption(3, "and Ludmila", "y Ludmila"), "es")
     screen.on_utterance(RECORD)
-    screen.on_redaction(Redaction(0.0, 9.0), [])
+    screen.on_redaction(Redaction(0.0, 9.0), {})
     assert "Ludmila" not in "\n".join(bottom(screen))
     screen._print()
     before, _, after = file.getvalue().rpartition("\x1b[3J")

@@ -33,12 +33,12 @@ def test_without_a_terminal_finals_and_states_are_log_lines(
     screen.on_state("no-audio", "microphone lost")
     screen.on_state("listening", "a little behind")
     screen.on_level(Level(-30.0, -12.0, clipped=False, speaking=True))
-    screen.on_caption(caption(1, "Grace", "Gra"))
-    screen.on_caption(caption(1, "Grace", "Gracia", final=True))
+    screen.on_caption(caption(1, "Grace", "Gra"), "es")
+    screen.on_caption(caption(1, "Grace", "Gracia", final=True), "es")
     screen.on_utterance(RECORD)
     screen.on_fault(Fault("stt", "stt-failed", "x"))
     screen.close()
-    screen.on_redaction(Redaction(0.0, 9.0), [])
+    screen.on_redaction(Redaction(0.0, 9.0), {})
     told = [(line["event"], line.get("state"), line.get("target")) for line in log_lines]
     assert told == [
         ("operator", None, None),

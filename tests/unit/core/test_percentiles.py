@@ -56,7 +56,7 @@ def test_a_spread_leaves_out_what_was_not_measured() -> None:
 
 @pytest.mark.parametrize("utterances", [2, 7, 40])
 def test_summary_and_report_of_one_session_tell_the_same(tmp_path: Path, utterances: int) -> None:
-    made = SessionRecorder(tmp_path, source="en", target="es", on_fault=print)
+    made = SessionRecorder(tmp_path, source="en", targets=("es",), on_fault=print)
     made.start()
     times = random.Random(utterances)
     for number in range(1, utterances + 1):

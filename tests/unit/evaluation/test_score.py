@@ -69,7 +69,7 @@ def session(
 ) -> Path:
     """Write a session with the program's own parts; every final is out 600 ms after its end."""
     recorder = SessionRecorder(
-        directory, source="en", target="es", on_fault=no_fault, started_utc=STARTED
+        directory, source="en", targets=("es",), on_fault=no_fault, started_utc=STARTED
     )
     recorder.start()
     board = CaptionBoard(recorder.folder.name, "en", "es", 200)
@@ -104,7 +104,7 @@ def session(
         )
         message = board.show(final)
         assert message is not None
-        recorder.caption(message)
+        recorder.caption(message, "es")
         recorder.record(
             utterance_record(
                 final,

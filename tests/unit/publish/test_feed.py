@@ -21,7 +21,7 @@ STATUS = ServiceStatus(session="one", mode="live", source="en", targets=("es",),
 @pytest.fixture
 def feed() -> Feed:
     board = CaptionBoard("", "en", "es", 5)
-    hub = Hub(board, Server(port=0), mode="live", token="none", metrics=Metrics())
+    hub = Hub((board,), Server(port=0), mode="live", token="none", metrics=Metrics())
     return Feed(hub, board, 5)
 
 
@@ -87,7 +87,7 @@ async def test_a_display_that_came_too_early_gets_its_language_when_it_is_known(
         # What a relay has before it hears of a service.
         board = CaptionBoard("", "en", "es", 5)
         feed = Feed(service.hub, board, 5)
-        service.hub.adopt(board, "live")
+        service.hub.adopt((board,), "live")
         async with service.connect("lang=fr") as page, service.connect("prefer=fr-CA") as other:
             assert (await receive(page))["lang"] == "es"
             assert (await receive(other))["lang"] == "es"

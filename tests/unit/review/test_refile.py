@@ -78,7 +78,7 @@ def test_what_people_decided_holds(folder: Path) -> None:
 
 
 def test_a_session_that_is_being_written_is_left_alone(tmp_path: Path) -> None:
-    made = SessionRecorder(tmp_path, source="en", target="es", on_fault=print)
+    made = SessionRecorder(tmp_path, source="en", targets=("es",), on_fault=print)
     try:
         with pytest.raises(SessionError) as told:
             refile(made.folder, [])

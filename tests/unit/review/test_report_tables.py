@@ -12,9 +12,9 @@ from pipeline.records.translation import translation_record
 from pipeline.records.utterance import UtteranceRecord
 from pipeline.review.report_tables import (
     corrections,
+    extra_targets,
     filtered,
     flagged,
-    further_languages,
     reviewed,
     second_finals,
     stage_times,
@@ -234,7 +234,7 @@ def test_what_people_corrected_stands_beside_what_was_shown() -> None:
 def test_each_further_language_is_told_with_how_quick_it_was() -> None:
     said = [record(number, "amen", "amén") for number in (1, 2)]
     french = [each for one in said if (each := translation_record(one, "fr"))]
-    assert rows(further_languages(told([], said))) == []
-    assert rows(further_languages(told([], [*said, *french]))) == [
+    assert rows(extra_targets(told([], said))) == []
+    assert rows(extra_targets(told([], [*said, *french]))) == [
         ["French", "2", "2 gemma", "910", "920"]
     ]

@@ -15,7 +15,7 @@ def boards(session: str = "one") -> Boards:
     for lang, board in made.items():
         for key in range(1, 4):
             board.show(caption(key, "said", f"{lang} {key}", final=True, lang=lang))
-    return Boards(made["es"], {"fr": made["fr"]})
+    return Boards((made["es"], made["fr"]))
 
 
 def asked(query: str) -> Request:
@@ -34,7 +34,7 @@ def shown(of: Boards, query: str, *, is_secret: bool = False) -> tuple[list[str]
 def test_the_spoken_language_is_read_with_the_first_target() -> None:
     made = boards()
     assert (made.targets, made.langs) == (("es", "fr"), ("es", "fr", "en"))
-    assert [made.key_of(lang) for lang in ("es", "fr", "en")] == ["", "fr", ""]
+    assert [made.target_of(lang) for lang in ("es", "fr", "en")] == ["es", "fr", "es"]
     assert shown(made, "lang=en") == shown(made, "lang=es")
 
 

@@ -21,7 +21,7 @@ def test_messages_go_to_those_given_and_who_lags_is_cut_off() -> None:
         async def handler(connection: ServerConnection) -> None:
             assert connection.request
             kind: Kind = "operator" if "operator" in connection.request.path else "audience"
-            client = Client(connection, "es", kind)
+            client = Client(connection, "es", kind, "es")
             clients.add(client)
             joined.put_nowait(client)
             await connection.wait_closed()

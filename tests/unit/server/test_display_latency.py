@@ -17,20 +17,20 @@ class Peer:
 
 def client(kind: Kind = "audience", lang: str = "es", number: int = 1) -> Client:
     connection: Any = Peer()
-    return Client(connection, lang, kind, number=number)
+    return Client(connection, lang, kind, "es", number=number)
 
 
 def painting(measured: DisplayLatency, display: Client, *took_ms: float) -> None:
     """Have a display paint captions one after the other, a second apart."""
     for number, each_ms in enumerate(took_ms, display.acked + 1):
-        measured.published(number, float(number))
+        measured.published(number, float(number), "es")
         measured.painted(display, number, number + each_ms / 1000)
 
 
 def test_an_ack_measures_once_and_only_what_was_published() -> None:
     measured, display = DisplayLatency(), client()
     for seq in (1, 2, 3):
-        measured.published(seq, float(seq))
+        measured.published(seq, float(seq), "es")
     assert measured.painted(display, 2, 2.25) == 0.25
     assert measured.painted(display, 2, 2.5) is None
     assert measured.painted(display, 1, 2.5) is None
@@ -59,7 +59,7 @@ def test_the_slowest_come_first_and_waiting_counts() -> None:
     painting(measured, quick, 10, 10, 10)
     painting(measured, slow, 500, 700, 600)
     painting(measured, stuck, 10)
-    rows = measured.slowest([quick, slow, stuck, mute], {"": 3}, 3.7)
+    rows = measured.slowest([quick, slow, stuck, mute], {"es": 3}, 3.7)
     assert [(row.name, row.glass_ms, row.behind) for row in rows] == [
         ("3 (10.0.0.7)", 1700, 2),
         ("2 (10.0.0.7)", 600, 0),
@@ -69,19 +69,21 @@ def test_the_slowest_come_first_and_waiting_counts() -> None:
     many = [client(number=n) for n in range(30)]
     for each in many:
         each.painted_s.append(each.number / 1000)
-    assert [row.glass_ms for row in measured.slowest(many, {"": 0}, 0.0)] == list(range(29, 19, -1))
+    assert [row.glass_ms for row in measured.slowest(many, {"es": 0}, 0.0)] == list(
+        range(29, 19, -1)
+    )
 
 
 def test_memory_is_bounded() -> None:
     measured, display = DisplayLatency(), client()
     painting(measured, display, *([5.0] * (display_latency._TIMED + 100)))
-    assert len(measured._published[""]) == display_latency._TIMED
-    assert next(iter(measured._published[""])) == 101
+    assert len(measured._published["es"]) == display_latency._TIMED
+    assert next(iter(measured._published["es"])) == 101
     assert len(measured._measured["audience", "es"]) == display_latency._MEASURED
     assert len(display.painted_s) == 16
     forgotten = client()
     forgotten.painted_s.append(0.01)
     (row,) = measured.slowest(
-        [forgotten], {"": display_latency._TIMED + 100}, display_latency._TIMED + 101.0
+        [forgotten], {"es": display_latency._TIMED + 100}, display_latency._TIMED + 101.0
     )
     assert row.glass_ms == display_latency._TIMED * 1000  # as far as is known

@@ -140,7 +140,7 @@ async def test_a_stream_that_comes_back_gets_what_it_missed() -> None:
 async def test_each_stream_gets_its_language() -> None:
     async with serving() as service:
         french = CaptionBoard("session", "en", "fr", 10)
-        service.hub.adopt(service.board, "live", {"fr": french})
+        service.hub.adopt((service.board, french), "live")
         async with stream(service, "lang=fr") as one, stream(service, "prefer=de,fr-CA") as two:
             for reader in (one, two):
                 assert (await reader.message())["lang"] == "fr"

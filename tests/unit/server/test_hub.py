@@ -114,7 +114,7 @@ async def test_a_display_that_comes_back_gets_what_it_missed_and_no_more() -> No
             service.say(key)
         hidden = service.board.hide(3)
         assert hidden
-        service.hub.publish(hidden)
+        service.hub.publish(hidden, "es")
         async with service.connect("since=10&session=session") as display:
             hello = await receive(display)
             assert hello["resumed"]

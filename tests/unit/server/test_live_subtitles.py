@@ -160,12 +160,11 @@ def test_what_is_not_there_is_refused_in_a_sentence() -> None:
 async def test_the_port_serves_them_with_its_other_pages() -> None:
     streamed = Streamed()
     hub = Hub(
-        streamed.spanish,
+        (streamed.spanish, streamed.french),
         Server(port=0),
         mode="live",
         token=TOKEN,
         metrics=Metrics(),
-        further={"fr": streamed.french},
         subtitles=streamed.subtitles,
     )
     async with serving() as service:
@@ -199,12 +198,11 @@ async def test_ffmpeg_reads_them_over_the_port(tmp_path: Path) -> None:
         streamed.now_s += 3
     streamed.now_s += 20
     hub = Hub(
-        streamed.spanish,
+        (streamed.spanish, streamed.french),
         Server(port=0),
         mode="live",
         token=TOKEN,
         metrics=Metrics(),
-        further={"fr": streamed.french},
         subtitles=streamed.subtitles,
     )
     service = Service()

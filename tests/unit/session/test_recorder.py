@@ -88,7 +88,7 @@ def test_old_sessions_make_room(tmp_path: Path) -> None:
     made = SessionRecorder(
         tmp_path,
         source="en",
-        target="es",
+        targets=("es",),
         on_fault=lambda _: None,
         keeping=SessionSettings(keep_days=30),
     )
@@ -146,10 +146,10 @@ def test_pairs_are_on_disk_while_the_session_runs_and_follow_the_operator(tmp_pa
     made.record(spoken(5, quality=judged_as("reject", 0.2)))
     wait_for(lambda: queue.stat().st_size > 0)
     assert [line["id"] for line in lines(made.folder, pairs.name)] == [1, 2, 3]
-    made.caption(message(1, "Grace", "La gracia", seq=1))  # a translator's: nothing to follow
-    made.caption(operators(message(2, "Grace", "La gracia", seq=2)))
-    made.caption(operators(message(3, "", "", seq=3)))
-    made.caption(operators(message(4, "Grace", "La gracia", seq=4)))
+    made.caption(message(1, "Grace", "La gracia", seq=1), "es")  # a translator's: nothing to follow
+    made.caption(operators(message(2, "Grace", "La gracia", seq=2)), "es")
+    made.caption(operators(message(3, "", "", seq=3)), "es")
+    made.caption(operators(message(4, "Grace", "La gracia", seq=4)), "es")
     assert made.close(5.0)
     told = [(line["id"], line["target"], line["engine"]) for line in lines(made.folder, pairs.name)]
     edited = [(key, "La gracia", "operator") for key in (2, 4)]
@@ -161,10 +161,10 @@ def test_pairs_are_on_disk_while_the_session_runs_and_follow_the_operator(tmp_pa
 
 def test_finals_reach_the_disk_while_the_session_runs(tmp_path: Path) -> None:
     made = recorder(tmp_path)
-    made.caption(message(1, "Grace", "Gra", seq=1, final=False))
-    made.caption(message(1, "Grace", "Gracia", seq=2))
+    made.caption(message(1, "Grace", "Gra", seq=1, final=False), "es")
+    made.caption(message(1, "Grace", "Gracia", seq=2), "es")
     wait_for(lambda: (made.folder / "transcript.es.txt").read_text() == "Gracia\n")
-    made.caption(message(2, "Peace", "Paz", seq=3))
+    made.caption(message(2, "Peace", "Paz", seq=3), "es")
     wait_for(lambda: (made.folder / "transcript.es.txt").read_text() == "Gracia\nPaz\n")
     assert (made.folder / "transcript.en.txt").read_text() == "Grace\nPeace\n"
     assert (made.folder / "transcript.es.srt").read_text() == (
@@ -177,13 +177,13 @@ def test_finals_reach_the_disk_while_the_session_runs(tmp_path: Path) -> None:
 
 def test_an_edit_and_a_late_final_make_the_files_anew(tmp_path: Path) -> None:
     made = recorder(tmp_path)
-    made.caption(message(1, "Grace", "Gracia", seq=1))
-    made.caption(message(3, "Amen", "Amén", seq=2))
-    made.caption(message(2, "Peace", "Paz", seq=3))  # overtaken by 3
-    made.caption(message(1, "Grace", "La gracia", seq=4))  # edited
-    made.caption(message(3, "", "", seq=5))  # hidden
-    made.caption(message(4, "Go", "Vayan", seq=6))
-    made.caption(message(5, "", "", seq=7))  # nothing of it was ever final
+    made.caption(message(1, "Grace", "Gracia", seq=1), "es")
+    made.caption(message(3, "Amen", "Amén", seq=2), "es")
+    made.caption(message(2, "Peace", "Paz", seq=3), "es")  # overtaken by 3
+    made.caption(message(1, "Grace", "La gracia", seq=4), "es")  # edited
+    made.caption(message(3, "", "", seq=5), "es")  # hidden
+    made.caption(message(4, "Go", "Vayan", seq=6), "es")
+    made.caption(message(5, "", "", seq=7), "es")  # nothing of it was ever final
     assert made.close(5.0)
     assert (made.folder / "transcript.es.txt").read_text() == "La gracia\nPaz\nVayan\n"
     assert (made.folder / "transcript.en.srt").read_text().startswith("1\n00:00:10,000 -->")
@@ -201,7 +201,7 @@ def test_a_killed_daemon_leaves_every_final(tmp_path: Path) -> None:
         from scripts.support.journal import message
         made = recorder(Path({str(tmp_path)!r}))
         for id in range(1, 101):
-            made.caption(message(id, "Grace", "Gracia", seq=id))
+            made.caption(message(id, "Grace", "Gracia", seq=id), "es")
             made.record(spoken(id, quality=judged_as("accept")))
         file = made.folder / "transcript.es.txt"
         while file.read_text().count("Gracia") < 100:
@@ -250,7 +250,7 @@ def test_nobody_waits_for_a_recorder_that_hangs(
 
     with small_disk(tmp_path):
         made = SessionRecorder(
-            tmp_path / "disk", source="en", target="es", on_fault=on_fault, started_utc=STARTED
+            tmp_path / "disk", source="en", targets=("es",), on_fault=on_fault, started_utc=STARTED
         )
         made.start()
         made.record(fault_event("x" * 100_000))
@@ -273,14 +273,16 @@ def test_a_full_disk_costs_nothing_that_fits_later(tmp_path: Path) -> None:
     faults: list[Fault] = []
     with small_disk(tmp_path, size="4m"):
         made = recorder(tmp_path / "disk", faults)
-        made.caption(message(1, "Grace", "Gracia", seq=1))
+        made.caption(message(1, "Grace", "Gracia", seq=1), "es")
         journal = made.folder / "captions.jsonl"
         wait_for(lambda: journal.stat().st_size > 0)
         filler = tmp_path / "disk" / "filler"
         fill_disk(filler)
-        made.caption(message(1, "Grace", "La gracia", seq=2))  # the files are to be made anew
+        made.caption(message(1, "Grace", "La gracia", seq=2), "es")  # the files are to be made anew
         for id in range(2, 400):  # noqa: A001
-            made.caption(message(id, "Peace be with you all", "La paz sea con ustedes", seq=id + 1))
+            made.caption(
+                message(id, "Peace be with you all", "La paz sea con ustedes", seq=id + 1), "es"
+            )
             made.record(spoken(id, quality=judged_as("accept")))
         wait_for(lambda: made.unwritten > 300)
         assert "cannot be written" in made.degraded_reason
@@ -289,7 +291,7 @@ def test_a_full_disk_costs_nothing_that_fits_later(tmp_path: Path) -> None:
         assert str(made.folder) in faults[0].message
         wait_for(lambda: journal.read_bytes().endswith(b"}\n"))  # torn only while it is tried
         filler.unlink()
-        made.caption(message(400, "Amen", "Amén", seq=401))
+        made.caption(message(400, "Amen", "Amén", seq=401), "es")
         wait_for(lambda: made.degraded_reason == "")
         assert made.close(5.0)
         assert [line["seq"] for line in lines(made.folder, "captions.jsonl")] == list(range(1, 402))
@@ -343,7 +345,7 @@ def test_a_fault_after_the_loop_is_gone_ends_nothing(tmp_path: Path) -> None:
 
     with small_disk(tmp_path):
         made = SessionRecorder(
-            tmp_path / "disk", source="en", target="es", on_fault=on_fault, started_utc=STARTED
+            tmp_path / "disk", source="en", targets=("es",), on_fault=on_fault, started_utc=STARTED
         )
         made.start()
         made.record(fault_event("x" * 100_000))
@@ -356,11 +358,11 @@ def test_a_line_that_cannot_be_read_back_does_not_end_the_record_when_words_go_o
 ) -> None:
     made = recorder(tmp_path)
     made.record(replace(health(), memory_mb=float("inf")))  # written as null
-    made.caption(message(1, "Grace", "Gracia", start_s=1.0, end_s=2.0))
+    made.caption(message(1, "Grace", "Gracia", start_s=1.0, end_s=2.0), "es")
     wait_for(lambda: len(lines(made.folder, "captions.jsonl")) == 1)
     made.purge(Redaction(0.5, 3.0))
     wait_for(lambda: not made.purging)
-    made.caption(message(2, "Peace", "Paz", start_s=10.0, end_s=12.0))
+    made.caption(message(2, "Peace", "Paz", start_s=10.0, end_s=12.0), "es")
     assert made.close(5.0)
     assert [line["id"] for line in lines(made.folder, "captions.jsonl")] == [2]
 
@@ -368,7 +370,7 @@ def test_a_line_that_cannot_be_read_back_does_not_end_the_record_when_words_go_o
 def test_an_entry_that_breaks_the_recorder_costs_that_entry_and_is_told(tmp_path: Path) -> None:
     made = recorder(tmp_path)
     made.caption(message(1, "Grace", "Gracia"), "xx")  # a language that has no files
-    made.caption(message(2, "Peace", "Paz"))
+    made.caption(message(2, "Peace", "Paz"), "es")
     wait_for(lambda: len(lines(made.folder, "captions.jsonl")) == 1)
     assert made.degraded_reason == "1 records could not be kept"
     assert not made.close(5.0), "the record is not whole"
@@ -391,7 +393,7 @@ def test_an_error_of_the_writing_thread_costs_one_record_and_is_told(tmp_path: P
     made = recorder(tmp_path, faults)
     made.caption(message(1, "one", "uno"), "xx")  # a language that this session does not have
     wait_for(lambda: faults)
-    made.caption(message(2, "two", "dos"))
+    made.caption(message(2, "two", "dos"), "es")
     assert [fault.code for fault in faults] == ["session-incomplete"]
     assert "KeyError" in faults[0].message
     assert made.degraded_reason == "1 records could not be kept"

@@ -68,7 +68,7 @@ def test_a_disk_that_is_nearly_full_gets_no_sound(tmp_path: Path) -> None:
 
 def test_a_disk_that_cannot_be_written_costs_the_sound_alone(tmp_path: Path) -> None:
     keeping = SessionSettings(keep_audio="all")
-    made = SessionRecorder(tmp_path, source="en", target="es", on_fault=print, keeping=keeping)
+    made = SessionRecorder(tmp_path, source="en", targets=("es",), on_fault=print, keeping=keeping)
     (made.folder / "audio").write_text("a file is in the way")
     with capture_logs() as logs:
         made.start()
@@ -86,7 +86,7 @@ def keep(made: SessionRecorder, record: UtteranceRecord) -> None:
 
 def test_off_the_record_takes_the_sound_too(tmp_path: Path) -> None:
     keeping = SessionSettings(keep_audio="all")
-    made = SessionRecorder(tmp_path, source="en", target="es", on_fault=print, keeping=keeping)
+    made = SessionRecorder(tmp_path, source="en", targets=("es",), on_fault=print, keeping=keeping)
     made.start()
     for key in (1, 2, 3):
         keep(made, spoken(key, start_s=10.0 * key, end_s=10.0 * key + 2))

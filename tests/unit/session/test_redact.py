@@ -44,7 +44,7 @@ def test_no_file_has_the_words_and_all_else_stays(tmp_path: Path) -> None:
     assert secrets(made.folder) == []
     assert not (made.folder / MARK).exists()
     assert (made.folder / "reviewed.jsonl").read_bytes() == b'{"id":2,"source":"open2"}\n'
-    made.caption(message(9, "later", "luego", seq=40))
+    made.caption(message(9, "later", "luego", seq=40), "es")
     assert made.close(5.0)
     assert [line["id"] for line in lines(made.folder, "captions.jsonl")] == [1, 2, 9]
     assert (made.folder / "transcript.en.txt").read_text() == "open1\nopen2\nlater\n"
@@ -60,10 +60,10 @@ def test_no_file_has_the_words_and_all_else_stays(tmp_path: Path) -> None:
 
 
 def test_what_was_on_its_way_to_the_files_never_gets_there(tmp_path: Path) -> None:
-    made = SessionRecorder(tmp_path, source="en", target="es", on_fault=print)
+    made = SessionRecorder(tmp_path, source="en", targets=("es",), on_fault=print)
     fill(made)
     made.purge(PURGE)  # before the thread has written a line
-    made.caption(message(5, "secret5", "SECRET5", seq=6))
+    made.caption(message(5, "secret5", "SECRET5", seq=6), "es")
     made.record(compare_record(4, "secret"))
     made.start()
     assert made.close(5.0)
@@ -73,7 +73,7 @@ def test_what_was_on_its_way_to_the_files_never_gets_there(tmp_path: Path) -> No
 
 def test_a_full_queue_does_not_lose_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pipeline.session.recorder._QUEUE", 10)
-    made = SessionRecorder(tmp_path, source="en", target="es", on_fault=print)
+    made = SessionRecorder(tmp_path, source="en", targets=("es",), on_fault=print)
     fill(made)
     made.purge(PURGE)
     assert made.dropped
@@ -94,7 +94,7 @@ def test_a_full_disk_is_told_and_tried_until_it_is_done(
         full.setattr(os, "fsync", refuse)  # no new file can be written
         made.purge(PURGE)
         wait_for(lambda: faults)
-        made.caption(message(9, "later", "luego", seq=40))
+        made.caption(message(9, "later", "luego", seq=40), "es")
         assert made.purging
         assert faults[0].code == "session-unwritable"
     made.record(DictionaryEvent(utc=utc_now(), rules=1))  # whatever comes next
@@ -133,7 +133,7 @@ KILLED = """
     from tests.support.secret_words import PURGE, fill, secrets
     from tests.support.recorder import wait_for
 
-    made = SessionRecorder(Path(sys.argv[1]), source="en", target="es", on_fault=print)
+    made = SessionRecorder(Path(sys.argv[1]), source="en", targets=("es",), on_fault=print)
     made.start()
     fill(made)
     wait_for(lambda: len(secrets(made.folder)) == 10)

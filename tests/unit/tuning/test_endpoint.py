@@ -72,7 +72,11 @@ def test_from_too_little_nothing_is_concluded() -> None:
 def hold(directory: Path, day: int, *pauses_ms: tuple[int, ...], mode: Mode = "live") -> Path:
     """Hold a service with a caption for each of these."""
     made = SessionRecorder(
-        directory, source="en", target="es", on_fault=print, started_utc=STARTED + timedelta(day)
+        directory,
+        source="en",
+        targets=("es",),
+        on_fault=print,
+        started_utc=STARTED + timedelta(day),
     )
     made.start()
     for number, each in enumerate(pauses_ms, 1):

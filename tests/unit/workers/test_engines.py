@@ -8,8 +8,7 @@ import pytest
 
 from pipeline.config.loader import load
 from pipeline.engines.process.factory import engine_processes
-from pipeline.workers.engines import Engines
-from pipeline.workers.languages import TargetEngines
+from pipeline.workers.engines import Engines, TargetEngines
 from tests.support.fakes import FakeDetector, FakeRecognizer, FakeSource, FakeTranslator, pcm_of
 
 pytestmark = pytest.mark.usefixtures("own_final_model")
@@ -42,9 +41,10 @@ def test_what_languages_share_is_one_process_of_the_first_of_them(tmp_path: Path
         source=FakeSource(pcm_of([], 1.0)),
         detector=FakeDetector(),
         recognizer=made.recognizer,
-        partial=made.partial,
-        final=made.final,
-        further=tuple(TargetEngines(t.lang, t.partial, t.final) for t in made.further),
+        targets=(
+            TargetEngines("es", made.partial, made.final),
+            *(TargetEngines(t.lang, t.partial, t.final) for t in made.further),
+        ),
     )
     stages = [stage for stage, _ in engines.by_stage()]
     assert stages == ["transcribe", "transcribe", "translate", "translate-ko"]
@@ -58,8 +58,9 @@ def test_engines_of_this_process_have_none() -> None:
         source=FakeSource(pcm_of([], 1.0)),
         detector=FakeDetector(),
         recognizer=FakeRecognizer([]),
-        partial=FakeTranslator("quick"),
-        final=FakeTranslator("final"),
-        further=(TargetEngines("fr", None, FakeTranslator("final")),),
+        targets=(
+            TargetEngines("es", FakeTranslator("quick"), FakeTranslator("final")),
+            TargetEngines("fr", None, FakeTranslator("final")),
+        ),
     )
     assert engines.by_stage() == []

@@ -11,15 +11,17 @@ import pytest
 
 from pipeline.config.loader import load
 from pipeline.config.schema import Settings
-from pipeline.core.reports import Report, WorkerEnded, WorkerReady
+from pipeline.config.targets import Target
+from pipeline.core.reports import Rendition, Report, WorkerEnded, WorkerReady
 from pipeline.core.standing import Reopened
 from pipeline.core.types import Caption, Comparison, Pcm, Recognition
 from pipeline.daemon.context.state import DaemonState
 from pipeline.dictionary.store import Dictionary
 from pipeline.protocol.caption import CaptionMessage, SourceText, TargetText
 from pipeline.workers.degradation import Degradation, Waits
-from pipeline.workers.engines import Engines
-from pipeline.workers.group import HANG_GRACE_S, WorkerGroup
+from pipeline.workers.engines import Engines, TargetEngines
+from pipeline.workers.group import WorkerGroup
+from pipeline.workers.target import HANG_GRACE_S
 from tests.support.fakes import (
     FakeDetector,
     FakeRecognizer,
@@ -50,8 +52,7 @@ class Watched:
             source=FakeSource(pcm_of(script, 5.0)),
             detector=FakeDetector(),
             recognizer=recognizer or FakeRecognizer(script),
-            partial=partial or FakeTranslator("marian"),
-            final=final,
+            targets=(TargetEngines("es", partial or FakeTranslator("marian"), final),),
             compare=compare,
         )
         self.group = WorkerGroup(
@@ -70,7 +71,11 @@ class Watched:
             self.group.ended[report.worker] = report.error
 
     def finals(self) -> list[str]:
-        return [r.engine for r in self.reports if isinstance(r, Caption) and r.final]
+        return [caption.engine for caption in self.captions if caption.final]
+
+    @property
+    def captions(self) -> list[Caption]:
+        return [report.caption for report in self.reports if isinstance(report, Rendition)]
 
 
 def soon(reached: object) -> None:
@@ -120,7 +125,7 @@ def test_every_final_is_compared_with_what_was_said(
     watched.group.start()
     watched.group.begin()
     soon(lambda: watched.group.is_done)
-    captions = [report for report in watched.reports if isinstance(report, Caption)]
+    captions = watched.captions
     said = [[check.said for check in c.checks] for c in captions if c.final]
     assert said == [["twelve"] if on else []]
     assert all(caption.checks == () for caption in captions if not caption.final)
@@ -136,18 +141,19 @@ def test_a_hanging_translator_is_noticed_once_and_used_again_when_it_is_back(
     group.start()
     group.begin()
     soon(lambda: {"listen", "transcribe"} <= set(group.ended))
-    soon(lambda: group._translate is not None and group._translate.doing is not None)
+    (target,) = group.targets
+    soon(lambda: target.translate is not None and target.translate.doing is not None)
     now = time.monotonic()
-    assert not group.check_translator(now)
-    assert group.check_translator(now + HANG_GRACE_S + 1)
-    assert not group.check_translator(now + HANG_GRACE_S + 2)  # no news
+    assert not target.check_final(now)
+    assert target.check_final(now + HANG_GRACE_S + 1)
+    assert not target.check_final(now + HANG_GRACE_S + 2)  # no news
     assert group.degraded_reason == "the final translator hangs"
     assert group.is_done
     assert group.is_stuck
-    assert [c.id for c in group.take_unfinished()] == [1, 2]
+    assert [c.id for c in target.take_unfinished()] == [1, 2]
     hang.set()
     soon(lambda: not group.is_stuck)
-    assert not group.check_translator(time.monotonic())
+    assert not target.check_final(time.monotonic())
     assert group.degraded_reason == ""
 
 
@@ -165,7 +171,7 @@ def test_what_is_reopened_reaches_the_transcriber_and_half_a_sentence_the_segmen
     settings: Settings,
 ) -> None:
     group = Watched(settings, FakeTranslator("gemma")).group
-    group.go_on(
+    group.targets[0].go_on(
         CaptionMessage(
             seq=1,
             id=7,
@@ -187,6 +193,31 @@ def test_what_is_reopened_reaches_the_transcriber_and_half_a_sentence_the_segmen
     assert group._transcribe.quick.reopened is None, "nothing off the record is gone on with"
 
 
+def test_off_the_record_no_language_goes_on_with_what_was_said(settings: Settings) -> None:
+    french = Target(lang="fr")
+    translate = settings.translate.model_copy(update={"targets": (french,)})
+    settings = settings.model_copy(update={"translate": translate})
+    engines = Engines(
+        source=FakeSource(pcm_of(SCRIPT, 5.0)),
+        detector=FakeDetector(),
+        recognizer=FakeRecognizer(SCRIPT),
+        targets=tuple(TargetEngines(lang, None, None) for lang in ("es", "fr")),
+    )
+    group = WorkerGroup(
+        settings,
+        engines,
+        dictionary=Dictionary(settings),
+        degradation=Degradation(),
+        emit=print,
+    )
+    for target in group.targets:
+        target.quick.reopened = Reopened(7, "Ask not.", "...")
+    controls = DaemonState("live", 0.0)
+    controls.off_record = True
+    group.apply(controls)
+    assert [target.quick.reopened for target in group.targets] == [None, None]
+
+
 def test_captions_wait_for_no_comparison(settings: Settings) -> None:
     hang = threading.Event()
     watched = Watched(settings, FakeTranslator("gemma"), FakeTranslator("other", hang=hang))
@@ -196,7 +227,7 @@ def test_captions_wait_for_no_comparison(settings: Settings) -> None:
     group.begin()
     soon(lambda: group.is_done)
     assert watched.finals() == ["gemma"] * 2
-    for report in [r for r in watched.reports if isinstance(r, Caption) and r.final]:
+    for report in [caption for caption in watched.captions if caption.final]:
         group.compare(report)
     assert not group.is_over
     assert group.is_stuck
@@ -232,17 +263,18 @@ def test_what_waits_for_the_recognizer_waits_for_the_quick_translator_only_while
     group = watched.group
     group.start()
     soon(lambda: group.is_loaded)
-    assert group.waits(time.monotonic()) == Waits()
-    assert group.has_time(time.monotonic())
+    assert group.targets[0].waits(time.monotonic()) == Waits()
+    assert group.targets[0].has_time(time.monotonic())
     group.begin()
-    soon(lambda: group.queues()["mailbox"] == 2 or group.waits(time.monotonic() + 60).longest_s)
-    waits = group.waits(time.monotonic() + 60)
+    (target,) = group.targets
+    soon(lambda: getattr(target.waits(time.monotonic() + 60), f"{late}_s") >= 60)
+    waits = target.waits(time.monotonic() + 60)
     assert waits.recognizer_s >= 60
     assert (waits.quick_s >= 60) is (late == "quick")
     assert waits.final_s == 0
-    assert not group.has_time(time.monotonic() + 60)
+    assert not group.targets[0].has_time(time.monotonic() + 60)
     hang.set()
     soon(lambda: group.is_done)
-    assert group.waits(time.monotonic()) == Waits()
+    assert group.targets[0].waits(time.monotonic()) == Waits()
     group.stop()
     soon(lambda: not group.is_stuck)

@@ -545,4 +545,4 @@ def test_where_the_final_translator_cannot_the_quick_ones_text_stays(
     made._retranslate(request(3))
     assert retranslated(reports) == [(3, "marian", True)]
     made._retranslate(Retranslation(4, request().transcript, quick=None))
-    assert reports[-1] == Retranslated(4, None)
+    assert reports[-1] == Retranslated(4, None, "es")

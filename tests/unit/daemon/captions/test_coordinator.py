@@ -175,6 +175,7 @@ def test_off_the_record_goes_what_may_still_be_resumed(
         coordinator.on_resumed(spoken(5, "resumed"))
     setting.hearing.heard_s = 2.0
     setting.commands.obey(command("off-record"))
+    assert setting.screen.settled == [], "streams can take nothing back"
     coordinator.on_closed(spoken(6, "silence"))
     coordinator.show(translated(spoken(6, "silence"), "secreto y más"))
     coordinator.on_settled(1)

@@ -20,7 +20,7 @@ class Desk:
     def __init__(self, tmp_path: Path) -> None:
         self.setting = CoordinatorFixture(tmp_path, start=False)
         self.board = self.setting.board
-        self.late = LateTranslations(self.board, self.setting.commands.retranslations)
+        self.late = LateTranslations(self.board, self.setting.targets[0].retranslations)
         self.now_s = 0.0
         for key in range(1, 5):
             self.say(key)
@@ -41,7 +41,7 @@ class Desk:
     def answer(self, text: str | None = None, *, final: bool = True) -> None:
         asked = self.setting.hearing.asked[-1]
         made = text and Caption(asked.transcript, "es", text, "marian", final=final)
-        self.setting.commands.on_retranslated(Retranslated(asked.ticket, made or None))
+        self.setting.targets.take(Retranslated(asked.ticket, made or None, "es"))
 
     def texts(self) -> list[str]:
         return [m.target.text for m in self.board.snapshot().messages]

@@ -23,7 +23,7 @@ def desk(tmp_path: Path) -> CoordinatorFixture:
 def answer(desk: CoordinatorFixture, text: str, engine: str, *, number: int = -1) -> None:
     asked = desk.hearing.asked[number]
     made = Caption(asked.transcript, "es", text, engine, final=engine == "gemma")
-    desk.commands.on_retranslated(Retranslated(asked.ticket, made))
+    desk.targets.take(Retranslated(asked.ticket, made, "es"))
 
 
 def correct(desk: CoordinatorFixture, text: str) -> None:
@@ -98,7 +98,7 @@ def test_a_caption_that_has_left_the_history_is_left_alone(desk: CoordinatorFixt
 
 def test_what_no_translator_could_make_is_told(desk: CoordinatorFixture) -> None:
     correct(desk, "grace")
-    desk.commands.on_retranslated(Retranslated(desk.hearing.asked[-1].ticket, None))
+    desk.targets.take(Retranslated(desk.hearing.asked[-1].ticket, None, "es"))
     desk.recorder.start()
     faults = [each for each in desk.written() if each.get("event") == "fault"]
     assert [each["code"] for each in faults] == ["not-retranslated"]

@@ -12,7 +12,7 @@ import pytest
 from pipeline.captions.redaction import Redaction
 from pipeline.core.errors import ProtocolError
 from pipeline.core.types import Caption, Utterance, Verse
-from pipeline.daemon.captions.coordinator import CaptionCoordinator
+from pipeline.daemon.captions.targets import Targets
 from pipeline.daemon.context.held_finals import DoubtDesk
 from pipeline.daemon.desk.operator_commands import OperatorCommands
 from pipeline.protocol.messages import DoubtfulMessage
@@ -31,14 +31,15 @@ class Desk(CoordinatorFixture):
         self.told: list[DoubtfulMessage] = []
         self.is_watched = True
         doubts = DoubtDesk(self.facts, self.told.append, lambda: self.is_watched)
-        self.context = replace(self.context, doubts=doubts)
-        self.coordinator = CaptionCoordinator(self.context)
+        target = replace(self.context.targets[0], doubts=doubts)
+        self.context = replace(self.context, targets=(target,))
+        self.targets = Targets(self.settings, self.context, self.workers, lambda _: None)
+        self.coordinator = self.targets[0].coordinator
         self.commands = OperatorCommands(
             self.context,
-            self.coordinator,
+            self.targets,
             self.hearing,
             self.reload,
-            self.languages,
             desk_check=self.desk_check,
             notes=self.notes,
         )

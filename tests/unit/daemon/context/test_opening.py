@@ -24,16 +24,16 @@ def break_off(session: OpenSession) -> None:
     """Write what a service has that was killed after its third caption."""
     session.recorder.start()
     session.recorder.record(health_record(mode="live", utc=utc_now()))
-    message = session.board.show(caption(3, "grace", "gracia", final=True))
+    message = session.boards[0].show(caption(3, "grace", "gracia", final=True))
     assert message
-    session.recorder.caption(message)
+    session.recorder.caption(message, "es")
     assert session.recorder.close(5)
 
 
 def test_a_new_session_begins_at_nothing(tmp_path: Path) -> None:
     session = open_session(settings_in(tmp_path), "live", print)
     assert (session.earlier, session.last_id, session.origin_s) == (None, 0, 0.0)
-    assert session.board.session == session.recorder.folder.name
+    assert session.boards[0].session == session.recorder.folder.name
 
 
 def test_a_service_that_broke_off_goes_on_with_its_captions(tmp_path: Path) -> None:
@@ -41,10 +41,10 @@ def test_a_service_that_broke_off_goes_on_with_its_captions(tmp_path: Path) -> N
     break_off(first)
     again = open_session(settings_in(tmp_path), "live", print)
     assert again.recorder.folder == first.recorder.folder
-    assert again.board.session == f"{first.board.session}+1"
+    assert again.boards[0].session == f"{first.boards[0].session}+1"
     assert again.last_id == 3
     assert again.origin_s > 0
-    assert [message.id for message in again.board.snapshot().messages] == [3]
+    assert [message.id for message in again.boards[0].snapshot().messages] == [3]
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_a_service_does_not_go_on_in_the_files_of_another_language(
     break_off(first)
     other = open_session(settings_in(tmp_path, **changed), "live", print)
     assert other.earlier is None
-    assert other.board.snapshot().messages == ()
+    assert other.boards[0].snapshot().messages == ()
 
 
 def test_a_rehearsal_takes_up_nothing(tmp_path: Path) -> None:

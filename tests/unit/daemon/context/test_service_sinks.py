@@ -86,8 +86,8 @@ def test_a_rehearsal_and_a_demonstration_tell_nobody_outside(tmp_path: Path) -> 
     settings = load(flags={"operator.token": "secret", **outside}).settings
     for mode, kinds in (("live", told), ("dry-run", set()), ("demo", set())):
         folder = tmp_path / mode
-        recorder = SessionRecorder(folder, source="en", target="es", on_fault=print)
-        session = OpenSession(recorder, CaptionBoard("test", "en", "es", 10), None)
+        recorder = SessionRecorder(folder, source="en", targets=("es",), on_fault=print)
+        session = OpenSession(recorder, (CaptionBoard("test", "en", "es", 10),), None)
         dictionary = Dictionary(settings)
         context = make_context(settings, session, dictionary, cast("Mode", mode), Screen())
         assert {type(sink) for sink in context.sinks} & told == kinds
@@ -114,9 +114,9 @@ def test_each_program_has_its_language_and_keeps_it_awake(tmp_path: Path) -> Non
         wait_for(lambda: all(each.sent for each in (english, spanish, french)))
         for each in (english, spanish, french):
             each.sent.clear()  # a screen begins empty
-        into_french = setting.context.of(load(flags=flags).settings.by_target()[0])
+        into_french = CaptionCoordinator(setting.context, setting.context.targets[1])
         setting.coordinator.show(caption("gracia", final=True))
-        CaptionCoordinator(into_french, lang="fr").show(caption("grâce", final=True))
+        into_french.show(caption("grâce", final=True))
         wait_for(lambda: all(len(each.sent) == 1 for each in (english, spanish, french)))
         for sink in setting.context.sinks:
             sink.on_state("blank", "")
@@ -127,8 +127,8 @@ def test_each_program_has_its_language_and_keeps_it_awake(tmp_path: Path) -> Non
         assert ['"grace"' in bodies[0], '"gracia"' in bodies[1]] == [True, True]
         titles = [parse_qs(urlsplit(each.path).query).get("Value") for each in french.sent]
         assert titles == [["grâce"], None]
-    setting.languages.look(0.0)
-    assert [each.watchers for each in setting.languages.health(0.0)] == [1]
+    setting.targets.look(0.0)
+    assert [each.watchers for each in setting.targets.health(0.0)] == [1]
     setting.recorder.close(5)
 
 
@@ -181,10 +181,10 @@ def test_what_every_display_is_sent_is_published(setting: CoordinatorFixture) ->
         session="test", mode="live", source="en", targets=("es",), state="starting"
     )
     publisher = Publisher(Publish(nats="nats://127.0.0.1:1"), status)  # never started
-    sink = PublishSink(publisher, "es")
+    sink = PublishSink(publisher)
     sink.on_state("speech", "a reason for operators")
     setting.coordinator.show(caption("gracia", final=True))
-    sink.on_caption(setting.screen.messages[-1])
+    sink.on_caption(setting.screen.messages[-1], "es")
     sink.on_notice({"es": "A las diez."})
     assert publisher.waiting == 2  # a caption, and the newest status
 
@@ -197,7 +197,7 @@ def test_each_language_reaches_the_subtitles_for_streams_and_can_be_taken_back(
     monkeypatch.setattr("pipeline.daemon.context.context.time", clock)
     flags = {"outputs.hls": True, "translate.targets": [{"lang": "fr"}]}
     setting = CoordinatorFixture(tmp_path, flags)
-    french = setting.context.of(load(flags=flags).settings.by_target()[0])
+    french = CaptionCoordinator(setting.context, setting.context.targets[1])
     subtitles = setting.context.subtitles
     assert subtitles
 
@@ -209,17 +209,16 @@ def test_each_language_reaches_the_subtitles_for_streams_and_can_be_taken_back(
         )
 
     setting.coordinator.show(caption("gracia", final=True))
-    CaptionCoordinator(french, lang="fr").show(caption("grâce", final=True))
+    french.show(caption("grâce", final=True))
     past_s[0] += 20
     assert b"gracia" in read("es")
     assert "grâce".encode() in read("fr")
-    for context in (setting.context, french):
-        removed = context.board.purge(Redaction(0, 100))
-        for sink in context.sinks:
-            sink.on_redaction(Redaction(0, 100), removed)
+    removed = {board.target: board.purge(Redaction(0, 100)) for board in setting.context.boards}
+    for sink in setting.context.sinks:
+        sink.on_redaction(Redaction(0, 100), removed)
     assert b"gracia" not in read("es")
     assert "grâce".encode() not in read("fr")
     # A language that is only read in a stream is translated into all the same.
-    setting.languages.look(past_s[0])
-    assert [each.watchers for each in setting.languages.health(past_s[0])] == [1]
+    setting.targets.look(past_s[0])
+    assert [each.watchers for each in setting.targets.health(past_s[0])] == [1]
     setting.recorder.close(5)

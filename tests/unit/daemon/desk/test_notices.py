@@ -25,7 +25,7 @@ def shown(desk: CoordinatorFixture) -> dict[str, str]:
 def answer(desk: CoordinatorFixture, text: str, *, number: int = -1) -> None:
     asked = desk.hearing.asked[number]
     made = Caption(asked.transcript, "es", text, "gemma", final=True)
-    desk.commands.on_retranslated(Retranslated(asked.ticket, made))
+    desk.targets.take(Retranslated(asked.ticket, made, "es"))
 
 
 def test_a_notice_is_translated_and_each_version_recorded(desk: CoordinatorFixture) -> None:

@@ -19,7 +19,7 @@ from pipeline.config.loader import load
 from pipeline.core import logs
 from pipeline.daemon.life.app import App
 from pipeline.dictionary.store import Dictionary
-from pipeline.workers.engines import Engines
+from pipeline.workers.engines import Engines, TargetEngines
 from tests.support.daemon import Service, reached, send, until
 from tests.support.fakes import (
     FakeDetector,
@@ -68,8 +68,7 @@ class Reloading(Service):
                 source=FakeSource(pcm_of(SCRIPT, 15.0), speed=4),
                 detector=FakeDetector(),
                 recognizer=self.recognizer,
-                partial=FakeTranslator("marian"),
-                final=self.final,
+                targets=(TargetEngines("es", FakeTranslator("marian"), self.final),),
             ),
             dictionary=dictionary,
             screen=LineScreen(),

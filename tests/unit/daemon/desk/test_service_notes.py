@@ -76,7 +76,7 @@ def test_they_are_told_to_dictionary_and_verses(tmp_path: Path) -> None:
     def expect(references: Sequence[Reference]) -> None:
         told.extend(references)
 
-    setting.context.verses.expect = expect  # type: ignore[method-assign]
+    setting.context.targets[0].verses.expect = expect  # type: ignore[method-assign]
     setting.notes.use(NOTES)
     lexicon = setting.context.dictionary.lexicon_for("said bon hoffer then")
     assert "bon hoffer" in lexicon.entries

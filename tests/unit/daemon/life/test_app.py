@@ -111,7 +111,7 @@ def test_a_hanging_final_translator_is_taken_over_from_and_does_not_hold_up_the_
     assert service.finals() == all_finals("marian")
     assert "final-hangs" in {e.get("code") for e in service.records("event")}
     hang.set()
-    service.app._group._translate.join(5)  # type: ignore[union-attr]
+    service.app._group.targets[0].translate.join(5)  # type: ignore[union-attr]
 
 
 def test_without_any_translator_the_source_text_is_shown(tmp_path: Path) -> None:
@@ -223,7 +223,8 @@ def test_asked_twice_it_waits_for_nothing(tmp_path: Path) -> None:
         async with service.connect() as socket:
             await until(socket, lambda m: m["type"] == "caption" and m["id"] == 1)
             # What hangs may still be an eager final: only a closed utterance is owed one.
-            coordinator, translate = service.app._coordinator, service.app._group._translate
+            coordinator = service.app._news
+            translate = service.app._group.targets[0].translate
             await reached(lambda: bool(translate and translate.doing and coordinator.unfinished))
             service.app.stop()
             service.app.stop()
@@ -343,7 +344,7 @@ def test_an_edit_of_an_open_caption_stands_and_leaves_nothing_unfinished(tmp_pat
             await until(socket, lambda m: m["type"] == "caption" and m["id"] == 1)
             await socket.send('{"type":"command","name":"edit","id":1,"text":"Corregido"}')
             await until(socket, lambda m: m["type"] == "utterance" and m["id"] == 1)
-            assert service.app._coordinator.unfinished == 0
+            assert service.app._news.unfinished == 0
 
     service = Service(tmp_path, source=FakeSource(pcm_of(SCRIPT, DURATION_S), speed=2))
     assert service.run(edit) == 0
@@ -355,14 +356,14 @@ def test_a_bug_at_the_desk_ends_the_daemon_loudly(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     service = Service(tmp_path, source=FakeSource(pcm_of(SCRIPT, DURATION_S), hold=True))
-    show = service.app._coordinator.show
+    show = service.app._news.show
 
     def bug(caption: Caption) -> None:
         if caption.id == 2 and caption.final:
             raise RuntimeError("a bug")
         show(caption)
 
-    monkeypatch.setattr(service.app._coordinator, "show", bug)
+    monkeypatch.setattr(service.app._news, "show", bug)
     assert service.run() == 1
     (event,) = [e for e in service.records("event") if e["event"] == "broken"]
     assert (event["worker"], event["code"]) == ("desk", "crash")
@@ -487,7 +488,7 @@ def test_doubtful_finals_wait_for_the_operator_in_every_language(tmp_path: Path)
         tmp_path,
         source=source,
         final=None,
-        further={"fr": (FakeTranslator("marian"), None)},
+        extra_targets={"fr": (FakeTranslator("marian"), None)},
         flags={"church.hold_doubtful": True},
     )
     assert service.run(decide) == 0

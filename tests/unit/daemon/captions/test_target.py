@@ -32,7 +32,7 @@ class Desk(CoordinatorFixture):
     def __init__(self, tmp_path: Path) -> None:
         super().__init__(tmp_path, {"translate.targets": [{"lang": "fr"}]}, start=False)
         self.hearing.ids.last = 4
-        self.french: CaptionBoard = self.further["fr"]
+        self.french: CaptionBoard = self.boards["fr"]
         self.board.show(made("gracioso", "es"))
         self.french.show(made("gracieux", "fr"))
 
@@ -41,14 +41,14 @@ class Desk(CoordinatorFixture):
 
     def asked(self) -> Retranslation:
         """Return what the French workers were asked to translate."""
-        (work,) = self.workers[0].transcripts._asked
-        self.workers[0].transcripts._asked.clear()
+        (work,) = self.workers[1].transcripts._asked
+        self.workers[1].transcripts._asked.clear()
         return work
 
     def answer(self, text: str) -> None:
         asked = self.asked()
         caption = Caption(asked.transcript, "fr", text, "gemma", final=True)
-        self.commands.on_retranslated(Retranslated(asked.ticket, caption, target="fr"))
+        self.targets.take(Retranslated(asked.ticket, caption, target="fr"))
 
 
 @pytest.fixture
@@ -70,23 +70,23 @@ def test_a_correction_is_translated_into_every_language_and_taken_back_in_all(de
 def test_a_correction_holds_for_a_final_that_comes_later(desk: Desk) -> None:
     desk.board.show(made("fe", "es", "fate", number=2))
     desk.commands.obey(command("correct", id=2, text="faith"))
-    assert not desk.workers[0].transcripts._asked, "there is nothing of it in French yet"
-    desk.languages.show(Rendition("fr", made("le destin", "fr", "fate", number=2)))
+    assert not desk.workers[1].transcripts._asked, "there is nothing of it in French yet"
+    desk.targets.take(Rendition("fr", made("le destin", "fr", "fate", number=2)))
     assert desk.texts()[-1] == ("faith", "le destin")
     desk.answer("la foi")
     assert desk.texts()[-1] == ("faith", "la foi")
 
 
 def test_what_is_filled_in_later_is_what_was_really_said(desk: Desk) -> None:
-    desk.languages.look(100.0)
-    assert desk.workers[0].is_resting
+    desk.targets.look(100.0)
+    assert desk.workers[1].is_resting
     desk.board.show(made("fe", "es", "fate", number=2))
-    desk.languages.offer(made("fe", "es", "fate", number=2).transcript)
+    desk.targets._on_settled(made("fe", "es", "fate", number=2))
     desk.commands.obey(command("correct", id=2, text="faith"))
-    (settled,) = desk.languages._settled
+    (settled,) = desk.targets._settled
     assert settled.text == "faith"
     desk.commands.obey(command("undo"))
-    (settled,) = desk.languages._settled
+    (settled,) = desk.targets._settled
     assert settled.text == "fate"
 
 
@@ -116,7 +116,7 @@ def test_a_notice_has_a_text_in_every_language(desk: Desk) -> None:
     desk.answer("Un enfant est perdu.")
     spanish = desk.hearing.asked[-1]
     caption = Caption(spanish.transcript, "es", "Un niño perdido.", "gemma", final=True)
-    desk.commands.on_retranslated(Retranslated(spanish.ticket, caption))
+    desk.targets.take(Retranslated(spanish.ticket, caption, "es"))
     assert desk.commands.notices.texts == {
         "en": "A child is lost.",
         "fr": "Un enfant est perdu.",
@@ -139,7 +139,7 @@ def test_an_edit_names_its_language_and_leaves_the_others_alone(desk: Desk) -> N
 def test_what_was_hidden_before_its_final_came_stays_hidden(desk: Desk) -> None:
     desk.board.show(made("secreto", "es", "secret", number=2))
     desk.commands.obey(command("hide", id=2))
-    desk.languages.show(Rendition("fr", made("secret", "fr", "secret", number=2)))
+    desk.targets.take(Rendition("fr", made("secret", "fr", "secret", number=2)))
     assert desk.texts() == [("gracious", "gracieux")]
 
 
@@ -161,12 +161,25 @@ def test_a_hidden_caption_is_shown_again_in_every_language_and_hidden_by_one_und
     assert desk.texts() == [("gracious", "gracieux")]
 
 
+@pytest.mark.parametrize("lang", ["es", "fr"])
+def test_what_was_edited_while_it_was_hidden_is_undone_to_what_was_there_first(
+    desk: Desk, lang: str
+) -> None:
+    before = [board.message(1).target for board in desk.boards.values()]
+    desk.commands.obey(command("hide", id=1))
+    desk.commands.obey(command("edit", id=1, text="otro, autre", lang=lang))
+    for _ in ("edit", "hide"):
+        desk.commands.obey(command("undo"))
+    assert [board.message(1).target for board in desk.boards.values()] == before
+    assert desk.texts() == [("gracious", "gracieux")]
+
+
 def test_a_final_that_came_while_its_caption_was_hidden_is_shown_again_too(desk: Desk) -> None:
     desk.board.show(made("secreto", "es", "secret", number=2))
     desk.commands.obey(command("hide", id=2))
     draft = replace(made("secr", "fr", "secret", number=2), final=False)
     for caption in (made("secret", "fr", "secret", number=2), draft):
-        desk.languages.show(Rendition("fr", caption))
+        desk.targets.take(Rendition("fr", caption))
     assert len(desk.texts()) == 1
     desk.commands.obey(command("show", id=2))
     assert desk.texts()[-1] == ("secret", "secret")
@@ -188,12 +201,13 @@ def test_a_translation_that_came_while_its_caption_was_hidden_is_asked_for_again
 def test_what_came_for_a_hidden_caption_is_not_shown_after_off_the_record(desk: Desk) -> None:
     desk.board.show(made("secreto", "es", "secret", number=2))
     desk.commands.obey(command("hide", id=2))
-    desk.languages.show(Rendition("fr", made("secret", "fr", "secret", number=2)))
+    desk.targets.take(Rendition("fr", made("secret", "fr", "secret", number=2)))
     desk.hearing.heard_s = 5.0
     desk.commands.obey(command("off-record"))
     with pytest.raises(ProtocolError, match="unknown-caption"):
         desk.commands.obey(command("show", id=2))
-    desk.languages._languages["fr"].unhide(2)
+    with pytest.raises(ProtocolError, match="unknown-caption"):
+        desk.targets.of("fr").unhide(2)
     assert desk.texts() == []
 
 
@@ -235,8 +249,8 @@ class DoubtfulDesk(Desk):
         """Let the quick French caption come, and its final."""
         final = made("le sort", "fr", "faith", number=number)
         draft = replace(final, text="sort", final=False, engine="marian")
-        self.languages.show(Rendition("fr", draft))
-        self.languages.show(Rendition("fr", replace(final, doubt=0.9, is_doubtful=True)))
+        self.targets.take(Rendition("fr", draft))
+        self.targets.take(Rendition("fr", replace(final, doubt=0.9, is_doubtful=True)))
 
     @property
     def french_now(self) -> tuple[str, bool, bool]:
@@ -260,9 +274,9 @@ def test_a_doubtful_final_waits_in_its_language_and_comes_with_a_mark(
 ) -> None:
     assert doubtful.french_now == ("sort", False, False)
     assert doubtful.waiting == [(2, "fr", "le sort")]
-    doubtful.languages.look(0.0)
+    doubtful.targets.look(0.0)
     assert doubtful.french_now == ("sort", False, False)
-    doubtful.languages.look(LATER)
+    doubtful.targets.look(LATER)
     assert doubtful.french_now == ("le sort", True, True)
     assert not doubtful.board.message(2).doubtful
     assert doubtful.waiting == []
@@ -281,7 +295,7 @@ def test_an_approval_takes_the_mark_away_in_every_language(doubtful: DoubtfulDes
     spanish = replace(made("fe", "es", "faith", number=3), doubt=0.9, is_doubtful=True)
     doubtful.board.show(spanish, marked=True)
     doubtful.come(3)
-    doubtful.languages.look(LATER)
+    doubtful.targets.look(LATER)
     boards = (doubtful.board, doubtful.french)
     assert [board.message(3).doubtful for board in boards] == [True, True]
     doubtful.commands.obey(command("approve", id=3))
@@ -308,7 +322,7 @@ def test_what_an_operator_writes_meanwhile_is_what_is_shown(
 ) -> None:
     doubtful.commands.obey(command(name, id=2, **fields))
     assert (doubtful.texts()[-1], doubtful.waiting) == (texts, [])
-    doubtful.languages.look(LATER)
+    doubtful.targets.look(LATER)
     assert doubtful.texts()[-1] == texts
     doubtful.commands.obey(command("undo"))
     assert doubtful.french_now == ("le sort", True, True)
@@ -316,7 +330,7 @@ def test_what_an_operator_writes_meanwhile_is_what_is_shown(
 
 def test_hidden_while_it_waits_it_is_never_shown(doubtful: DoubtfulDesk) -> None:
     doubtful.commands.obey(command("hide", id=2))
-    doubtful.languages.look(LATER)
+    doubtful.targets.look(LATER)
     assert doubtful.texts() == [("gracious", "gracieux")]
     doubtful.commands.obey(command("undo"))
     assert doubtful.french_now == ("le sort", True, True)
@@ -336,9 +350,9 @@ def test_when_the_language_rests_or_the_service_ends_nothing_stays_back(
     doubtful: DoubtfulDesk, is_over: bool
 ) -> None:
     if is_over:
-        doubtful.languages.settle()
+        doubtful.targets.finish()
     else:
-        doubtful.languages._languages["fr"].coordinator.rest()
+        doubtful.targets.of("fr").coordinator.rest()
     assert (doubtful.french_now, doubtful.waiting) == (("le sort", True, True), [])
 
 
@@ -348,7 +362,7 @@ def test_what_was_corrected_before_a_doubtful_final_came_stands_with_it(
     doubtful.board.show(made("fe", "es", "faith", number=4))
     doubtful.commands.obey(command("correct", id=4, text="Faith!"))
     doubtful.come(4)
-    doubtful.languages.look(LATER)
+    doubtful.targets.look(LATER)
     assert doubtful.texts()[-1] == ("Faith!", "le sort")
 
 
@@ -357,7 +371,7 @@ def test_a_correction_does_not_bring_back_what_was_hidden_after_it(desk: Desk) -
     desk.french.show(replace(made("grâ", "fr", number=2), final=False))
     for name in ("correct", "hide"):
         desk.commands.obey(command(name, id=2, text="grace"))
-    desk.languages.show(Rendition("fr", made("grâce", "fr", number=2)))
+    desk.targets.take(Rendition("fr", made("grâce", "fr", number=2)))
     assert desk.texts() == [("gracious", "gracieux")]
 
 

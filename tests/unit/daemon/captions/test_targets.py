@@ -14,8 +14,8 @@ import pytest
 
 from pipeline.core.reports import Rendition
 from pipeline.core.types import Caption, Pcm, Recognition, Transcript
-from pipeline.daemon.captions import languages
-from pipeline.session.reader import further_languages, read_journal, read_records
+from pipeline.daemon.captions import targets
+from pipeline.session.reader import extra_targets, read_journal, read_records
 from tests.support.coordinator import CoordinatorFixture, transcript, utterance
 from tests.support.daemon import DURATION_S, SCRIPT, Service, crash, reached, until
 from tests.support.fakes import FakeRecognizer, FakeSource, FakeTranslator, pcm_of
@@ -41,7 +41,7 @@ def engines(journal: list[dict[str, Any]]) -> list[tuple[int, str]]:
 @pytest.mark.slow
 def test_every_utterance_is_recognized_once_and_kept_in_each_language(tmp_path: Path) -> None:
     recognizer = WholeCounted(SCRIPT)
-    service = Service(tmp_path, recognizer=recognizer, further=FRENCH)
+    service = Service(tmp_path, recognizer=recognizer, extra_targets=FRENCH)
     assert service.run() == 0
     assert recognizer.whole == len(SCRIPT)
     assert service.finals() == [(number, "gemma") for number in range(1, len(SCRIPT) + 1)]
@@ -52,7 +52,7 @@ def test_every_utterance_is_recognized_once_and_kept_in_each_language(tmp_path: 
 
 @pytest.mark.slow
 def test_the_first_language_is_written_as_if_it_were_alone(tmp_path: Path) -> None:
-    one, two = Service(tmp_path / "one"), Service(tmp_path / "two", further=FRENCH)
+    one, two = Service(tmp_path / "one"), Service(tmp_path / "two", extra_targets=FRENCH)
     assert (one.run(), two.run()) == (0, 0)
     for name in ("transcript.es.srt", "transcript.en.vtt", "transcript.es.txt"):
         assert (two.app.folder / name).read_bytes() == (one.app.folder / name).read_bytes()
@@ -62,10 +62,10 @@ def test_the_first_language_is_written_as_if_it_were_alone(tmp_path: Path) -> No
 
 @pytest.mark.slow
 def test_files_of_a_further_language(tmp_path: Path) -> None:
-    service = Service(tmp_path, further=FRENCH)
+    service = Service(tmp_path, extra_targets=FRENCH)
     service.run()
     folder = service.app.folder
-    assert further_languages(folder) == ["fr"]
+    assert extra_targets(folder) == ["fr"]
     assert [m.target.lang for m in read_journal(folder, "fr")] == ["fr"] * len(SCRIPT)
     assert "sentence-fr-final number-fr-final" in (folder / "transcript.fr.txt").read_text()
     translations = [r for r in read_records(folder) if r.type == "translation"]
@@ -93,7 +93,7 @@ def test_displays_get_the_captions_of_their_language_and_no_other(tmp_path: Path
         asyncio.get_running_loop().call_later(60, lambda: [task.cancel() for task in tasks])
 
     source = FakeSource(pcm_of(SCRIPT, DURATION_S), speed=20)
-    service = Service(tmp_path, source=source, fast=False, further=FRENCH)
+    service = Service(tmp_path, source=source, fast=False, extra_targets=FRENCH)
     assert service.run(beside) == 0
     for lang, marks in {"es": ("marian", "gemma"), "fr": ("fr-quick", "fr-final")}.items():
         assert {m["target"]["engine"] for m in seen[lang]} <= {*marks, "source"}
@@ -111,17 +111,17 @@ def test_an_unknown_language_is_refused_with_those_that_are_shown(tmp_path: Path
             assert answer["code"] == "unknown-lang"
             assert "en, es, fr" in answer["message"]
 
-    assert Service(tmp_path, further=FRENCH).run(beside) == 0
+    assert Service(tmp_path, extra_targets=FRENCH).run(beside) == 0
 
 
-def live(tmp_path: Path, further: Any = None, **more: Any) -> Service:
+def live(tmp_path: Path, extra: Any = None, **more: Any) -> Service:
     """Return a service with a clock, in which a language may rest and fall behind."""
     source = FakeSource(pcm_of(SCRIPT, DURATION_S), speed=20, hold=True)
-    return Service(tmp_path, source=source, fast=False, further=further or FRENCH, **more)
+    return Service(tmp_path, source=source, fast=False, extra_targets=extra or FRENCH, **more)
 
 
 def has_finals(service: Service, count: int) -> Callable[[], bool]:
-    board = service.app._context.board
+    board = service.app._context.boards[0]
     return lambda: sum(m.final for m in board.snapshot().messages) == count
 
 
@@ -152,7 +152,7 @@ def test_a_language_that_nobody_watches_rests_and_is_filled_in_when_somebody_com
 def test_a_language_rests_again_after_the_last_display_has_gone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(languages, "_REST_AFTER_S", 0.3)
+    monkeypatch.setattr(targets, "_REST_AFTER_S", 0.3)
 
     async def beside(service: Service) -> None:
         def is_resting() -> bool:
@@ -169,7 +169,7 @@ def test_a_language_rests_again_after_the_last_display_has_gone(
 @pytest.mark.slow
 def test_one_that_is_not_to_rest_is_kept_whether_anybody_watches_or_not(tmp_path: Path) -> None:
     async def beside(service: Service) -> None:
-        board = service.app._context.further["fr"]
+        board = service.app._targets.of("fr").board
         await reached(lambda: sum(m.final for m in board.snapshot().messages) == len(SCRIPT))
         service.app.stop()
 
@@ -191,7 +191,7 @@ def test_a_language_that_fails_or_is_slow_delays_no_other(tmp_path: Path) -> Non
 
     async def beside(service: Service) -> None:
         await reached(has_finals(service, len(SCRIPT)))
-        german = service.app._context.further["de"]
+        german = service.app._targets.of("de").board
         assert sum(m.final for m in german.snapshot().messages) < len(SCRIPT)
         service.app.stop()
 
@@ -218,7 +218,7 @@ async def operator(service: Service, *commands: dict[str, Any]) -> None:
 @pytest.mark.slow
 def test_a_hidden_caption_is_hidden_in_every_language_and_comes_back(tmp_path: Path) -> None:
     async def beside(service: Service) -> None:
-        board = service.app._context.further["fr"]
+        board = service.app._targets.of("fr").board
         await reached(lambda: sum(m.final for m in board.snapshot().messages) == len(SCRIPT))
         await operator(service, {"name": "hide", "id": 2})
         assert board.message(2).target.text == ""
@@ -234,8 +234,8 @@ def test_a_hidden_caption_is_hidden_in_every_language_and_comes_back(tmp_path: P
 def test_what_was_really_said_is_translated_again_into_every_language(tmp_path: Path) -> None:
     async def beside(service: Service) -> None:
         boards = {
-            "gemma": service.app._context.board,
-            "fr-final": service.app._context.further["fr"],
+            "gemma": service.app._context.boards[0],
+            "fr-final": service.app._targets.of("fr").board,
         }
         await reached(
             lambda: all(
@@ -259,7 +259,7 @@ def test_what_was_really_said_is_translated_again_into_every_language(tmp_path: 
 @pytest.mark.slow
 def test_what_is_off_the_record_is_gone_from_every_language_and_its_files(tmp_path: Path) -> None:
     async def beside(service: Service) -> None:
-        board = service.app._context.further["fr"]
+        board = service.app._targets.of("fr").board
         await reached(lambda: sum(m.final for m in board.snapshot().messages) == len(SCRIPT))
         await operator(service, {"name": "off-record"})
         assert board.snapshot().messages == ()
@@ -281,7 +281,7 @@ def test_a_service_that_was_killed_goes_on_in_every_language(tmp_path: Path) -> 
         tmp_path,
         source=source,
         fast=False,
-        further=FRENCH,
+        extra_targets=FRENCH,
         flags=flags,
         recognizer=FakeRecognizer(SCRIPT, fails=crash),
     )
@@ -305,15 +305,16 @@ def test_an_utterance_that_was_closed_just_before_a_language_woke_is_shown_in_it
 ) -> None:
     """Its text comes after that, as an eager one whose end this language was never told of."""
     setting = CoordinatorFixture(tmp_path, {"translate.targets": [{"lang": "fr"}]}, start=False)
-    (french,) = setting.workers
+    _, french = setting.workers
     final = replace(utterance(1), closed_s=time.monotonic())
-    setting.languages.on_closed(final)
+    setting.targets.take(final)
     french.rest(False)
     heard = replace(transcript("let us pray"), utterance=replace(final, final=False, cause="eager"))
     french.transcripts.put(heard)
-    setting.languages.offer(replace(heard, utterance=final))
+    spanish = Caption(replace(heard, utterance=final), "es", "oremos", "es-final", final=True)
+    setting.targets.take(Rendition("es", spanish))
     taken = french.transcripts.take()
     assert isinstance(taken, Transcript)
     made = Caption(taken, "fr", "prions", "fr-quick", final=True)
-    setting.languages.show(Rendition("fr", made))
-    assert [m.target.text for m in setting.further["fr"].snapshot().messages] == ["prions"]
+    setting.targets.take(Rendition("fr", made))
+    assert [m.target.text for m in setting.boards["fr"].snapshot().messages] == ["prions"]

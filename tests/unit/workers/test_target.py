@@ -15,7 +15,8 @@ from pipeline.core.reports import Fault, Rendition, Report, WorkerEnded
 from pipeline.core.types import Caption, Recognition, Transcript, Utterance
 from pipeline.engines.protocols import Translator
 from pipeline.workers.degradation import Rung
-from pipeline.workers.languages import LanguageWorkers, TargetEngines
+from pipeline.workers.engines import TargetEngines
+from pipeline.workers.target import TargetWorkers
 from tests.support.fakes import FakeTranslator
 
 TEXT = "the lord is good"
@@ -50,7 +51,7 @@ class Bench:
         (tmp_path / "config.toml").write_text("[[translate.targets]]\nlang = 'fr'\n")
         (alone,) = load(tmp_path / "config.toml").settings.by_target()
         self.reports: list[Report] = []
-        self.workers = LanguageWorkers(
+        self.workers = TargetWorkers(
             alone,
             TargetEngines("fr", partial, final),
             emit=self.reports.append,

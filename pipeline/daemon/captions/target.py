@@ -1,0 +1,186 @@
+"""The captions of one target language: its board, its workers, what operators have done to them.
+
+Belongs to the event loop's thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+
+from pipeline.core.errors import ProtocolError
+from pipeline.core.types import Caption, Transcript
+from pipeline.daemon.captions.coordinator import CaptionCoordinator
+from pipeline.daemon.captions.late_translations import LateTranslations
+from pipeline.daemon.captions.retranslations import Retranslations
+from pipeline.daemon.context.context import DaemonContext, Target
+from pipeline.protocol.caption import CaptionMessage
+from pipeline.workers.target import TargetWorkers
+
+Back = Callable[[], None]
+"""Takes something back. Raises ProtocolError where that cannot be done any more."""
+
+
+def together(backs: Sequence[Back]) -> Back:
+    """Return what takes all of these back; the first of them says whether it can be done."""
+
+    def back() -> None:
+        for each in reversed(backs[1:]):
+            with suppress(ProtocolError):  # it has left that board
+                each()
+        backs[0]()
+
+    return back
+
+
+class TargetCaptions:
+    """One target language."""
+
+    def __init__(
+        self, context: DaemonContext, target: Target, workers: TargetWorkers, *, may_rest: bool
+    ) -> None:
+        """`may_rest`: nothing is translated while nobody watches."""
+        self.lang, self.board, self.workers = target.lang, target.board, workers
+        self.coordinator = CaptionCoordinator(context, target)
+        self.retranslations = Retranslations(target.board, self.coordinator, workers.retranslate)
+        self.late = LateTranslations(target.board, self.retranslations)
+        self.may_rest = may_rest
+        self.watchers = 0
+        self.watched_s = float("-inf")
+        """When somebody watched last (monotonic)."""
+        self._hidden: dict[int, Caption | None] = {}
+        """Captions that an operator has hidden, and what has come of those that had none on screen.
+        """
+        self._corrected: dict[int, str] = {}
+        """What was really said, by caption: what comes of the earlier text is not left standing."""
+        workers.rest(may_rest)  # nobody watches yet
+
+    def show(self, caption: Caption) -> Caption | None:
+        """Publish a caption as it should be: not if it is hidden, and of what was really said.
+
+        Returns the final caption that has settled with it.
+        """
+        # What is on the board already stays hidden by itself.
+        if caption.id in self._hidden and self._message(caption.id) is None:
+            known = self._hidden[caption.id]
+            if caption.final or known is None or not known.final:
+                self._hidden[caption.id] = caption
+            return None
+        settled = self.coordinator.show(caption)
+        # A correction from before it was hidden would bring it back.
+        text = None if caption.id in self._hidden else self._corrected.get(caption.id)
+        if text is not None and caption.final and caption.transcript.text != text:
+            with self.coordinator.deciding(caption.id):
+                self._correct(caption.id, text)
+        return settled
+
+    def fill(self, transcript: Transcript) -> None:
+        """Have a settled transcript translated, unless its final is there or kept back."""
+        key = transcript.utterance.id
+        if not (self.coordinator.holds(key) or self.board.has_final(key)):
+            self.workers.transcripts.fill(transcript)
+
+    def hide(self, caption_id: int) -> Back | None:
+        """Hide a caption; return what shows it again, None if it is hidden already."""
+        # Also of one that is still on its way: it is not to appear later.
+        self._hidden.setdefault(caption_id)
+        with self.coordinator.deciding(caption_id):
+            old = self._message(caption_id)
+            new = self.board.hide(caption_id) if old is not None else None
+            self.coordinator.publish(new)
+
+        def back() -> None:
+            if old is None:
+                self.unhide(caption_id)
+            else:
+                self._hidden.pop(caption_id, None)
+                self._show_again(self.board.put_back(old))
+
+        return None if old is not None and new is None else back
+
+    def unhide(self, caption_id: int) -> bool:
+        """Show a hidden caption again, or what has come of it meanwhile; return if it was hidden.
+
+        Raises ProtocolError (unknown-caption): it was never in this language, or before a restart.
+        """
+        came = self._hidden.pop(caption_id, None)
+        if came is not None and self._message(caption_id) is None:
+            self.show(came)
+            return True
+        again = self.board.unhide(caption_id)
+        self._show_again(again)
+        return again is not None
+
+    def _show_again(self, message: CaptionMessage | None) -> None:
+        self.coordinator.publish(message)
+        self.retranslations.of_shown_again(message)
+
+    def correct(self, caption_id: int, text: str) -> Back:
+        """Replace what was said, and have it translated again; return what takes it back."""
+        before = self._corrected.get(caption_id)
+        self._corrected[caption_id] = text
+        with self.coordinator.deciding(caption_id):
+            old = self._message(caption_id)
+            self._correct(caption_id, text)
+
+        def back() -> None:
+            self._corrected.pop(caption_id, None)
+            if before is not None:
+                self._corrected[caption_id] = before
+            self._put_back(old)
+
+        return back
+
+    def edit(self, caption_id: int, text: str) -> Back | None:
+        """Replace the translation by an operator's; return what takes it back, None: no change.
+
+        Raises ProtocolError (unknown-caption).
+        """
+        with self.coordinator.deciding(caption_id):
+            old = self.board.message(caption_id)
+            new = self.board.edit(caption_id, text)
+            self.coordinator.publish(new)
+        return None if new is None else lambda: self._put_back(old)
+
+    def approve(self, caption_id: int) -> Back | None:
+        """Take the mark of a doubtful caption away; return what puts it back, None: it has none."""
+        with self.coordinator.deciding(caption_id):
+            old = self._message(caption_id)
+            if old is None or not old.doubtful:
+                return None
+            self.coordinator.publish(self.board.approve(caption_id))
+        return lambda: self._put_back(old)
+
+    def say(self, caption_id: int, at_s: float, text: str, lang: str) -> Back:
+        """Show a caption that nobody has spoken; return what takes it back."""
+        message = self.board.add_typed(caption_id, at_s, text, lang)
+        self.coordinator.publish(message)
+        # So a typed text is marked that is in the spoken language (`add_typed`).
+        if message.corrected:
+            self.retranslations.of_caption(message)
+        return lambda: self.coordinator.publish(self.board.hide(caption_id))
+
+    def forget(self, ids: set[int]) -> None:
+        """Know nothing of what operators have written: it is off the record."""
+        self.retranslations.forget()
+        for caption_id in ids:
+            self._corrected.pop(caption_id, None)
+            self._hidden.pop(caption_id, None)
+
+    def _correct(self, caption_id: int, text: str) -> None:
+        if self._message(caption_id) is None:
+            return  # it is on its way, or was never asked for
+        new = self.board.correct(caption_id, text)
+        if new is not None:
+            self.coordinator.publish(new)
+            self.retranslations.of_caption(new)
+
+    def _put_back(self, old: CaptionMessage | None) -> None:
+        if old is not None:
+            self.coordinator.publish(self.board.put_back(old))
+
+    def _message(self, caption_id: int) -> CaptionMessage | None:
+        try:
+            return self.board.message(caption_id)
+        except ProtocolError:
+            return None

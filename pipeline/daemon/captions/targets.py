@@ -1,0 +1,256 @@
+"""The target languages of a service: each with a board, displays and a journal of its own.
+
+The first target is captioned whether anybody watches or not, and its captions decide what an
+operator can do to a caption. An extra one rests while nobody watches; when somebody comes, what was
+said last is filled in. Belongs to the event loop's thread.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
+from functools import partial
+
+import structlog
+
+from pipeline.captions.redaction import Redaction
+from pipeline.config.schema import Settings
+from pipeline.core.reports import CaptionReport, Rendition, Retranslated, Settled
+from pipeline.core.timestamps import utc_now
+from pipeline.core.types import Caption, Comparison, Transcript, Utterance
+from pipeline.daemon.captions.target import Back, TargetCaptions, together
+from pipeline.daemon.context.context import DaemonContext
+from pipeline.daemon.context.sinks import Removed
+from pipeline.protocol.caption import CaptionMessage
+from pipeline.records.events import RungEvent
+from pipeline.records.health import RUNG_NAMES, LanguageHealth
+from pipeline.workers.target import TargetWorkers
+
+log = structlog.get_logger()
+
+_REST_AFTER_S = 60.0
+"""A language that nobody watches rests after so long: phones come back from a short sleep."""
+
+_FILLED = 30
+"""Captions that are filled in, at most, when somebody begins to watch."""
+
+
+class Targets:
+    """Hands what workers report on to the languages that it concerns; `targets[0]` is the first."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        context: DaemonContext,
+        workers: Sequence[TargetWorkers],
+        compare: Callable[[Caption], None],
+    ) -> None:
+        """`workers` are in the order of the settings; `compare` has a final translated again."""
+        rests = (False, *(target.rest for target in settings.translate.targets))
+        self._targets = tuple(
+            TargetCaptions(context, target, group, may_rest=rest and group.may_rest)
+            for target, group, rest in zip(context.targets, workers, rests, strict=True)
+        )
+        self._by_lang = {each.lang: each for each in self._targets}
+        self._compare = compare
+        self._facts = context.facts
+        self._hub = context.hub
+        self._recorder = context.recorder
+        self._subtitles = context.subtitles
+        self._shown_elsewhere = tuple(context.outputs)
+        self._settled: deque[Transcript] = deque(maxlen=_FILLED)
+
+    def __iter__(self) -> Iterator[TargetCaptions]:
+        return iter(self._targets)
+
+    def __getitem__(self, number: int) -> TargetCaptions:
+        return self._targets[number]
+
+    @property
+    def langs(self) -> tuple[str, ...]:
+        """The target languages."""
+        return tuple(self._by_lang)
+
+    def of(self, lang: str) -> TargetCaptions:
+        """Return the target of a language; the first has the spoken words as well."""
+        return self._by_lang.get(lang, self._targets[0])
+
+    # What workers report
+
+    def take(self, report: CaptionReport) -> None:
+        """Act on a report."""
+        match report:
+            case Rendition(lang, caption):
+                final = self._by_lang[lang].show(caption)
+                self._on_settled(final if lang == self._targets[0].lang else None)
+            case Retranslated():
+                self._by_lang[report.target].retranslations.on_retranslated(report)
+            case Comparison():
+                self._targets[0].coordinator.on_comparison(report)
+            case Utterance(final=True):
+                told = self._hearing(report)
+                final, *_ = [each.coordinator.on_closed(heard) for each, heard in told]
+                self._on_settled(final)
+            # No final: speech has returned to it (`CaptionReport`).
+            case Utterance():
+                for each, heard in self._hearing(report):
+                    if reopened := each.coordinator.on_resumed(heard):
+                        each.workers.go_on(reopened)
+            case Settled(id=key):
+                final, *_ = [each.coordinator.on_settled(key) for each in self._awake()]
+                self._on_settled(final)
+            case Transcript():
+                for each, heard in self._hearing(report.utterance):
+                    each.coordinator.on_filtered(replace(report, utterance=heard))
+
+    def _awake(self) -> list[TargetCaptions]:
+        return [each for each in self._targets if not each.workers.is_resting]
+
+    def _hearing(self, utterance: Utterance) -> list[tuple[TargetCaptions, Utterance]]:
+        """Return the languages that are awake, with the utterance as each is told of it."""
+        # The sound is recorded once.
+        quiet = without_samples(utterance)
+        first, *extra = self._awake()
+        return [(first, utterance), *((each, quiet) for each in extra)]
+
+    def _on_settled(self, final: Caption | None) -> None:
+        """Hand on the first target's final, if it has settled, to languages that were not given it.
+
+        Those of extra targets, which follow it, are of no use here.
+        """
+        if final is None:
+            return
+        self._compare(final)
+        transcript = final.transcript
+        # It can no longer be resumed, whatever its final could.
+        utterance = replace(without_samples(transcript.utterance), can_resume=False)
+        self._settled.append(replace(transcript, utterance=utterance))
+        for each in self._awake()[1:]:
+            each.fill(self._settled[-1])
+
+    # What goes on by itself
+
+    def look(self, now_s: float) -> None:
+        """See who watches, and how each language keeps up."""
+        watchers = self._hub.watchers()
+        if self._subtitles:
+            # Who watches a stream with subtitles has no display open.
+            watchers += self._subtitles.watchers()
+        # Nor has the program that shows a language by `outputs`.
+        watchers.update(self._shown_elsewhere)
+        for each in self._targets:
+            released = each.coordinator.release_due(now_s)
+            for final in released if each is self._targets[0] else ():
+                self._on_settled(final)
+            self._set_watchers(each, watchers, now_s)
+            has_time = not self._facts.off_record and each.workers.has_time(now_s)
+            each.late.look(now_s, has_time=has_time)
+
+    def observe(self, now_s: float) -> None:
+        """See whether each language keeps up, and tell what is given up or made again."""
+        for each in self._targets:
+            workers, ladder = each.workers, each.workers.degradation
+            if not workers.observe(now_s):
+                continue
+            waits = {stage: round(s, 2) for stage, s in asdict(workers.waits(now_s)).items()}
+            told = {"rung": ladder.rung.name, **waits, "reason": ladder.reason}
+            if each is self._targets[0]:  # the service's rung is its
+                log.warning("rung", **told)
+                rung = RUNG_NAMES[ladder.rung]
+                self._recorder.record(RungEvent(utc=utc_now(), rung=rung))
+            else:
+                log.warning("rung", language=each.lang, **told)
+
+    def _set_watchers(
+        self, each: TargetCaptions, watchers: Mapping[str, int], now_s: float
+    ) -> None:
+        each.watchers = watchers.get(each.lang, 0)
+        each.workers.note_watchers(each.watchers)
+        if each.watchers:
+            each.watched_s = now_s
+        is_unwatched = each.may_rest and now_s - each.watched_s > _REST_AFTER_S
+        if is_unwatched == each.workers.is_resting:
+            return
+        each.workers.rest(is_unwatched)
+        if each.workers.is_resting:
+            log.info("language rests", language=each.lang)
+            each.coordinator.rest()
+        else:
+            log.info("language", language=each.lang, watchers=each.watchers)
+            for transcript in self._settled:
+                each.fill(transcript)
+
+    def health(self, now_s: float) -> tuple[LanguageHealth, ...]:
+        """Return how each extra target is; of the first the whole record tells."""
+        return tuple(
+            LanguageHealth(
+                lang=each.lang,
+                watchers=each.watchers,
+                is_resting=each.workers.is_resting,
+                rung=RUNG_NAMES[each.workers.degradation.rung],
+                waiting=each.workers.waiting,
+                lag_s=round(each.workers.lag_s(now_s), 2),
+                setback=each.workers.degraded_reason,
+            )
+            for each in self._targets[1:]
+        )
+
+    # What operators do
+
+    def correct(self, caption_id: int, text: str) -> Back:
+        """Replace what was said in every language; return what takes it back."""
+        backs = [each.correct(caption_id, text) for each in self._targets]
+        # What is filled in later is to be right as well.
+        for at, old in enumerate(self._settled):
+            if old.utterance.id == caption_id:
+                self._settled[at] = replace(old, text=text)
+                backs.append(partial(self._replace_settled, old))
+        return together(backs)
+
+    def redact(self, redaction: Redaction) -> tuple[set[int], Removed]:
+        """Forget what was said in a stretch of time.
+
+        Returns the ids that go, and by language what takes their captions off displays.
+        """
+        # Found first: a deque must not change while it is gone through.
+        gone = [each for each in self._settled if _takes(redaction, each.utterance)]
+        for transcript in gone:
+            self._settled.remove(transcript)
+        ids = set(redaction.ids)
+        removed: dict[str, Sequence[CaptionMessage]] = {}
+        for each in self._targets:
+            messages = each.coordinator.redact(redaction)
+            removed[each.lang] = messages
+            each.forget({*redaction.ids, *(message.id for message in messages)})
+            ids |= {message.id for message in messages}
+            if each is self._targets[0]:  # what had no final there goes everywhere
+                redaction = replace(redaction, ids=tuple(ids))
+        return ids, removed
+
+    def finish(self) -> None:
+        """At the end: publish drafts that have no final, and all that is kept back."""
+        for each in self._targets:
+            for caption in each.workers.take_unfinished():
+                each.show(caption)
+            each.coordinator.release_all()
+
+    def settle(self) -> None:
+        """Write all records."""
+        for each in self._targets:
+            each.coordinator.settle()
+
+    def _replace_settled(self, transcript: Transcript) -> None:
+        for at, each in enumerate(self._settled):
+            if each.utterance.id == transcript.utterance.id:
+                self._settled[at] = transcript
+
+
+def without_samples(utterance: Utterance) -> Utterance:
+    """Return an utterance that holds no sound in memory: the first target's has it."""
+    # A copy: an empty view would keep all the samples that it is a view of.
+    return replace(utterance, pcm=utterance.pcm[:0].copy())
+
+
+def _takes(redaction: Redaction, utterance: Utterance) -> bool:
+    return redaction.takes(utterance.id, utterance.start_s, utterance.end_s)
