@@ -37,6 +37,7 @@ from pipeline.learning.data.folder import DataFolder
 from pipeline.learning.data.terms import terms_in
 from pipeline.learning.manifest import sha256
 from pipeline.learning.measuring import SentenceSet, Spoken, read_sound
+from pipeline.models.library import ModelLibrary
 from pipeline.models.registry import KEYS, Role
 from pipeline.models.resolve import resolve
 from pipeline.protocol.codec import parse_json
@@ -233,7 +234,7 @@ def _comparison(
 ) -> ModelComparison:
     verdict, reasons = advise(measured)
     hashes = [
-        sha256(weights_of(resolve(role, model, each.models.directory)))
+        sha256(weights_of(resolve(role, model, ModelLibrary.of(each))))
         for model, each in zip(models, settings, strict=True)
     ]
     return ModelComparison(

@@ -27,8 +27,8 @@ from pipeline.core.timestamps import utc_now
 from pipeline.learning.compare import ModelComparison, read_comparisons, weights_of
 from pipeline.learning.data.folder import DataFolder
 from pipeline.learning.manifest import sha256
+from pipeline.models.library import Manifest, ModelLibrary, StoredFile, nobody
 from pipeline.models.registry import KEYS, Role
-from pipeline.models.store import Manifest, Store, StoredFile, directory_of, nobody
 from pipeline.protocol.codec import parse_json
 from pipeline.session.reader import read_lines
 
@@ -92,7 +92,7 @@ def deploy(
     if not force:
         _require_verdict(told)
     prompt = prompt or (told.prompt if told else "")
-    store = Store(directory_of(loaded.settings.models.directory).absolute())
+    store = ModelLibrary.of(loaded.settings)
     _copy(store, role, model, name, on_bytes)
     after = {KEYS[role]: name} | ({"translate.final.prompt": prompt} if prompt else {})
     return _switch(data, config, loaded, role=role, name=name, digest=digest, after=after)
@@ -153,7 +153,7 @@ def _require_verdict(told: ModelComparison | None) -> None:
 
 
 def _copy(
-    store: Store, role: Role, model: Path, name: str, on_bytes: Callable[[int], None]
+    store: ModelLibrary, role: Role, model: Path, name: str, on_bytes: Callable[[int], None]
 ) -> None:
     """Copy a model into the store. Raises LearningError (models-unwritable), ModelError."""
     files = sorted(p for p in model.rglob("*") if p.is_file()) if model.is_dir() else [model]

@@ -12,9 +12,9 @@ from pipeline.core.extras import require_extra
 from pipeline.engines.prompts import Style, style_for
 from pipeline.engines.specification import EngineSpec
 from pipeline.models.automatic import require_languages
-from pipeline.models.registry import Role, read_registry
+from pipeline.models.library import ModelLibrary
+from pipeline.models.registry import Role
 from pipeline.models.resolve import resolve
-from pipeline.models.store import directory_of
 
 
 def moonshine_spec(stt: Stt, model: Path) -> EngineSpec:
@@ -145,10 +145,10 @@ def _asked(settings: Settings, chosen: Partial | Final | Compare) -> dict[str, A
 def _model(role: Role, name: str, settings: Settings, section: str, key: str = "model") -> Path:
     key = f"{section}.{key}"
     require_languages(role, name, settings, key=key)
-    return resolve(role, name, settings.models.directory, key=key)
+    return resolve(role, name, ModelLibrary.of(settings), key=key)
 
 
 def _style(settings: Settings, chosen: Partial | Final | Compare) -> Style:
     """Return how the model is asked: as the registry has it, else as it looks."""
-    model = read_registry(directory_of(settings.models.directory)).get(chosen.model)
+    model = ModelLibrary.of(settings).known.get(chosen.model)
     return (model.prompt if model else "") or style_for(chosen.model)

@@ -17,6 +17,7 @@ from pipeline.engines.protocols import Translator
 from pipeline.learning.compare import weights_of
 from pipeline.learning.manifest import sha256
 from pipeline.learning.teach.distill import BEAM
+from pipeline.models.library import ModelLibrary
 from pipeline.models.resolve import resolve
 
 TeacherEngine: TypeAlias = Literal["gemma", "marian", "exllamav2", "openai"]
@@ -71,8 +72,7 @@ class Teacher:
 
     def _translator(self) -> Translator:
         if self.engine == "marian":
-            directory = self.settings.models.directory
-            model = resolve("marian", self.model, directory)
+            model = resolve("marian", self.model, ModelLibrary.of(self.settings))
             return Marian(model, beam=BEAM, target=self.settings.translate.target)
         made = final_translator(self.settings)
         if made is None:
@@ -161,7 +161,7 @@ def _model_id(engine: TeacherEngine, model: str, settings: Settings) -> str:
         case "exllamav2":
             return _file_id(Path(model).expanduser())
         case _:
-            return _file_id(resolve(engine, model, settings.models.directory))
+            return _file_id(resolve(engine, model, ModelLibrary.of(settings)))
 
 
 def _file_id(model: Path) -> str:
