@@ -96,7 +96,8 @@ def _settings(loaded: Loaded) -> Passed:
     del origins["built-in default"]
     places = ", ".join(f"{origin} ({count} set)" for origin, count in origins.items())
     pair = f"{translate.source} to {translate.target}"
-    return Passed(f"{pair}; {places or 'no file, every setting is the built-in default'}.")
+    message = f"{pair}; {places or 'no file, every setting is the built-in default'}."
+    return Passed(message, "\n".join(loaded.advice), "old-keys" if loaded.advice else "")
 
 
 def _dictionary(settings: Settings) -> Passed:

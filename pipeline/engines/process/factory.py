@@ -307,7 +307,8 @@ def _final_processes(
     turns: dict[str, Turns] = {}  # by the server's address
     for each in (settings, *settings.by_target()):
         final = each.translate.final
-        turns.setdefault(final.url, Turns(final.requests))
+        if final.engine == "openai":
+            turns.setdefault(each.server_of(final).url, Turns(final.requests))
     for spec, langs in alike:
         is_first = settings.translate.target in langs
         part = FINAL if is_first else _part(FINAL, ", ".join(langs))

@@ -38,9 +38,7 @@ def behind_server(local: EngineSpec, settings: Settings) -> EngineSpec:
     stt = settings.stt
     server = {
         "model": stt.server_model,
-        "url": stt.url,
-        "key_file": stt.key_file,
-        "ca_file": stt.ca_file,
+        **settings.server_of(stt).model_dump(),
         "lang": settings.translate.source,
         "deadline_s": stt.deadline_s,
         "section": "stt",
@@ -57,8 +55,8 @@ def openai_spec(
     local: EngineSpec | None = None,
 ) -> EngineSpec:
     """Return the description of a translator on a server; `local` is what stands in for it."""
-    where = {"url": chosen.url, "key_file": chosen.key_file, "ca_file": chosen.ca_file}
-    arguments: dict[str, Any] = {**_asked(settings, chosen), **where}
+    server = settings.server_of(chosen).model_dump()
+    arguments: dict[str, Any] = {**_asked(settings, chosen), **server}
     if local is not None:
         # As plain values: the description goes to another process.
         arguments["local"] = local.as_json()
