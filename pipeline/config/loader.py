@@ -47,6 +47,8 @@ _LONGEST_LINE = 4000
 """tomllib takes half a minute for one key of 60,000 parts."""
 _MOST_DEEP = 8
 _LONGEST_NAME = 300
+INHERITED_FROM = "as in [translate.final]"
+"""The origin of what [translate.compare] does not set itself."""
 _MOST_NAMED = 20
 """So many wrong keys are named: more are another program's file."""
 
@@ -101,7 +103,7 @@ def load(file: Path | None = None, flags: Mapping[str, Any] | None = None) -> Lo
     # Only a key that no layer set keeps this origin.
     paths = [path for path, _ in leaves(settings.model_dump())]
     known = dict.fromkeys(paths, "built-in default") | origins | renewed.origins
-    known |= dict.fromkeys(inherited, "as in [translate.final]")
+    known |= dict.fromkeys(inherited, INHERITED_FROM)
     return Loaded(
         settings, {path: known[path] for path in paths}, chosen, flags or {}, tuple(renewed.advice)
     )
