@@ -24,7 +24,7 @@ from pipeline.check.fonts import font_checks
 from pipeline.check.outside import outside_checks
 from pipeline.check.result import Check, Passed
 from pipeline.church.scripture import editions, index_store
-from pipeline.config.loader import Loaded
+from pipeline.config.loader import INHERITED_FROM, Loaded
 from pipeline.config.schema import Server as ServerSettings
 from pipeline.config.schema import Settings
 from pipeline.core.errors import ServerError, SessionError, VersesError
@@ -93,10 +93,11 @@ def _settings(loaded: Loaded) -> Passed:
         for code in (translate.source, translate.target):
             language(code)
     origins = Counter(loaded.origins.values())
-    del origins["built-in default"]
+    del origins["built-in default"], origins[INHERITED_FROM]
     places = ", ".join(f"{origin} ({count} set)" for origin, count in origins.items())
     pair = f"{translate.source} to {translate.target}"
-    return Passed(f"{pair}; {places or 'no file, every setting is the built-in default'}.")
+    message = f"{pair}; {places or 'no file, every setting is the built-in default'}."
+    return Passed(message, "\n".join(loaded.advice), "old-keys" if loaded.advice else "")
 
 
 def _dictionary(settings: Settings) -> Passed:

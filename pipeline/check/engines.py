@@ -290,7 +290,8 @@ def _section(name: str) -> str:
 
 
 def _server_fix(name: str) -> str:
-    return f"Is the server running, and {_section(name)}.url right? Captions go on without it."
+    key = f"{_section(name)}.server"
+    return f"Is the server running, and the url of {key} right? Captions go on without it."
 
 
 def another(name: str) -> str:
@@ -332,7 +333,7 @@ def ask_to_hear(server: OpenAiSpeech, model: str) -> Passed:
     said = f"{_answered(server, model)} All that is spoken is sent there, as sound"
     if not server.server.is_open:
         return Passed(f"{said}.")
-    fix = "Give stt.url as https://, or keep that network to yourselves."
+    fix = "Give the url of stt.server as https://, or keep that network to yourselves."
     return Passed(f"{said}, unencrypted.", fix, "server-sound-open")
 
 
@@ -340,6 +341,7 @@ def ask_to_translate(server: OpenAi, spec: EngineSpec) -> Passed:
     """See the same of a translator's server. Raises EngineError, ModelError."""
     said = _answered(server, str(spec.model))
     if server.server.shows_key:
-        fix = f"Give {spec.section}.url as https://, or keep that network to yourselves."
+        key = f"{spec.section}.server"
+        fix = f"Give the url of {key} as https://, or keep that network to yourselves."
         return Passed(f"{said} Its key is sent unencrypted.", fix, "server-key-open")
     return Passed(said)

@@ -21,7 +21,7 @@ from pipeline.core.timestamps import utc_now
 from pipeline.protocol.messages import CheckResult, LastCheck
 
 FILE = "check.json"
-_LOOKED_AT = {"audio", "stt", "translate", "dictionary", "models"}
+_LOOKED_AT = {"audio", "stt", "translate", "servers", "dictionary", "models"}
 """Sections that decide what is heard and how well. The port is left out: a check beside a service
 that runs has to name another one."""
 

@@ -1,4 +1,4 @@
-"""Check what [publish] and [outputs] name: is it there? Nothing is published, and nothing shown."""
+"""Check that what [publish] and [[outputs]] name is there. Nothing is published or shown."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import partial
 from urllib.parse import urlsplit
 
 from pipeline.check.result import Check, Passed
-from pipeline.config.publishing import PROGRAMS, Publish
+from pipeline.config.publishing import Output, Publish
 from pipeline.config.schema import Settings
 from pipeline.core.errors import PublishError
 from pipeline.publish.broker import Broker
@@ -27,10 +27,10 @@ def outside_checks(settings: Settings) -> list[Check]:
     if settings.publish.nats:
         doing = "Reaching the NATS server"
         checks.append(Check("publish", doing, partial(_publish, settings.publish)))
-    for name in PROGRAMS:
-        if url := getattr(settings.outputs, name):
-            doing = f"Reaching outputs.{name}"
-            checks.append(Check(f"output-{name}", doing, partial(_output, name, url)))
+    for each in settings.outputs:
+        if each.url:
+            doing = f"Reaching {each.program} of [[outputs]]"
+            checks.append(Check(f"output-{each.program}", doing, partial(_output, each)))
     return checks
 
 
@@ -57,9 +57,9 @@ def _publish(settings: Publish) -> Passed:
     return Passed(f"{place} is there, and lets the church in.")
 
 
-def _output(name: str, url: str) -> Passed:
+def _output(output: Output) -> Passed:
     """Connect, and ask for nothing: each of these programs takes a request for a caption."""
-    parts = urlsplit(url)
+    parts = urlsplit(output.url)
     is_https = parts.scheme == "https"
     host, port = str(parts.hostname), parts.port or (443 if is_https else 80)
     try:
@@ -67,6 +67,7 @@ def _output(name: str, url: str) -> Passed:
             if is_https:
                 ssl.create_default_context().wrap_socket(plain, server_hostname=host).close()
     except (OSError, ValueError) as error:  # ValueError: a name that cannot be one
-        advice = f"Start it, or mend outputs.{name}. {_REFUSED_BY_UNIT} (docs/DISPLAYS.md)."
+        mend = f"Start it, or mend the url of {output.program} in [[outputs]]."
+        advice = f"{mend} {_REFUSED_BY_UNIT} (docs/DISPLAYS.md)."
         return Passed(f"{host}:{port} does not answer: {error}.", advice, "output-unreachable")
     return Passed(f"{host}:{port} is there.")

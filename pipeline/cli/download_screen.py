@@ -20,8 +20,8 @@ from pipeline.cli import streams
 from pipeline.core.errors import ModelError
 from pipeline.core.sizes import human_size
 from pipeline.models import download
+from pipeline.models.library import Manifest, ModelLibrary, PullProgress
 from pipeline.models.orders import Order, Source
-from pipeline.models.store import Manifest, PullProgress, Store
 
 
 class Download:
@@ -45,7 +45,7 @@ class Download:
     ) -> None:
         self._bars.stop()
 
-    def obtain(self, name: str, store: Store, revision: str = "") -> Manifest:
+    def obtain(self, name: str, store: ModelLibrary, revision: str = "") -> Manifest:
         """Pull a model from the first source that has it. Raises ModelError."""
         try:
             return download.obtain(

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from pipeline.config.loader import Loaded, load
-from pipeline.core.errors import SessionError
+from pipeline.core.errors import SessionError, writing
 from pipeline.session.reader import find_session
 
 Run = Callable[[argparse.Namespace], int]
@@ -86,8 +86,5 @@ def write_out(file: Path, text: str) -> None:
 
 def write_bytes_out(file: Path, content: bytes) -> None:
     """Write a file that the command line asks for. Raises SessionError (file-unwritable)."""
-    try:
+    with writing(file, SessionError, "file-unwritable", "Give another --out."):
         file.write_bytes(content)
-    except OSError as error:
-        message = f"{file} cannot be written: {error.strerror}."
-        raise SessionError("file-unwritable", message, "Give another --out.") from None

@@ -16,6 +16,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from pipeline.config.spelling import EXPERT, without_expert
 from pipeline.core.errors import ConfigError
 from pipeline.core.files import sync, write_whole
 
@@ -23,7 +24,7 @@ Value: TypeAlias = bool | int | float | str
 
 _TABLE = re.compile(r"\s*\[{1,2}([A-Za-z0-9_.\-]+)\]{1,2}\s*(?:#.*)?$")
 _KEY = re.compile(
-    r"""(?P<before>\s*(?P<key>[A-Za-z0-9_\-]+)\s*=\s*)
+    r"""(?P<before>\s*(?P<key>[A-Za-z0-9_.\-]+)\s*=\s*)
         (?P<value>"(?:[^"\\]|\\.)*"|'[^']*'|[^\s\#"']+)
         (?P<space>\s*?)(?P<after>(?:\s\#.*)?)$""",
     re.VERBOSE,
@@ -44,7 +45,7 @@ def edit(text: str, changes: Mapping[str, Value]) -> str:
     end = "\r\n" if "\r\n" in text else "\n"  # a file from Windows keeps its line ends
     edited = end.join([*lines, ""])
     # Lines are matched by patterns, which inline tables and long strings deceive: this finds out.
-    if not _says(edited, _changed(tomllib.loads(text), changes)):
+    if not _says(edited, _changed(without_expert(tomllib.loads(text)), changes)):
         wanted = ", ".join(f"{path} = {toml(value)}" for path, value in changes.items())
         raise ConfigError(
             "config-not-edited",
@@ -111,9 +112,9 @@ def _set(lines: list[str], table: str, key: str, value: str) -> None:
             here = match[1]
             if here == table:
                 last = index
-        elif here == table and (match := _KEY.match(line)):
-            last = index
-            if match["key"] == key:
+        elif here in (table, EXPERT) and (match := _KEY.match(line)):
+            last = index if here == table else last
+            if match["key"] == (key if here == table else f"{table}.{key}"):
                 # The comment keeps its column where there is room for that.
                 width = len(match["value"] + match["space"])
                 after = match["after"]
@@ -129,7 +130,7 @@ def _set(lines: list[str], table: str, key: str, value: str) -> None:
 
 def _says(text: str, tree: dict[str, Any]) -> bool:
     try:
-        return tomllib.loads(text) == tree
+        return without_expert(tomllib.loads(text)) == tree
     except tomllib.TOMLDecodeError:
         return False
 

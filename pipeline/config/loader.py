@@ -19,6 +19,15 @@ from pydantic_settings import EnvSettingsSource, SettingsError
 
 from pipeline.config.schema import PREFIX, Settings
 from pipeline.config.secrets import is_secret
+from pipeline.config.spelling import (
+    Renewed,
+    inherit,
+    merge,
+    renew_outputs,
+    renew_servers,
+    used_outputs,
+    without_expert,
+)
 from pipeline.config.toml_mistakes import hint
 from pipeline.core.errors import ConfigError, quoted
 from pipeline.core.files import read_at_most
@@ -38,6 +47,8 @@ _LONGEST_LINE = 4000
 """tomllib takes half a minute for one key of 60,000 parts."""
 _MOST_DEEP = 8
 _LONGEST_NAME = 300
+INHERITED_FROM = "as in [translate.final]"
+"""The origin of what [translate.compare] does not set itself."""
 _MOST_NAMED = 20
 """So many wrong keys are named: more are another program's file."""
 
@@ -51,6 +62,8 @@ class Loaded:
     file: Path | None
     """The file that was read, if any."""
     flags: Mapping[str, Any]
+    advice: tuple[str, ...] = ()
+    """A line for each setting in an old spelling: it is read, and how it is written now."""
 
     def again(self) -> Loaded:
         """Load the same file, environment and flags again. Raises ConfigError."""
@@ -71,17 +84,29 @@ def load(file: Path | None = None, flags: Mapping[str, Any] | None = None) -> Lo
     layers.append(("command line", _nest(flags or {})))
     merged: dict[str, Any] = {}
     origins: dict[str, str] = {}
+    renewed, outputs = Renewed(), None
     for origin, layer in layers:
-        _merge(merged, layer)
+        merge(merged, layer)
         origins |= {path: origin for path, _ in leaves(layer)}
+        if "outputs" in layer:
+            outputs = renew_outputs(outputs, layer["outputs"], origin, renewed)
+            origins["outputs"] = origin
+    if outputs is not None:
+        merged["outputs"] = used_outputs(outputs, renewed)
+    renew_servers(merged, origins, renewed)
+    inherited = inherit(merged)
     try:
         settings = Settings(**merged)
     except ValidationError as error:
         wrong = {path: origin for origin, layer in layers for path, _ in leaves(layer, empty=True)}
-        raise _explain(error, wrong) from None
+        raise _explain(error, wrong, renewed.old_paths) from None
     # Only a key that no layer set keeps this origin.
-    every = dict.fromkeys((path for path, _ in leaves(settings.model_dump())), "built-in default")
-    return Loaded(settings, every | origins, chosen, flags or {})
+    paths = [path for path, _ in leaves(settings.model_dump())]
+    known = dict.fromkeys(paths, "built-in default") | origins | renewed.origins
+    known |= dict.fromkeys(inherited, INHERITED_FROM)
+    return Loaded(
+        settings, {path: known[path] for path in paths}, chosen, flags or {}, tuple(renewed.advice)
+    )
 
 
 def file_in_force() -> Path | None:
@@ -92,7 +117,7 @@ def file_in_force() -> Path | None:
 def changed(settings: Settings, values: Mapping[str, Any]) -> Settings:
     """Return the settings with some values replaced, by key path. Raises ValidationError."""
     tree = settings.model_dump()
-    _merge(tree, _nest(values))
+    merge(tree, _nest(values))
     return Settings(**tree)
 
 
@@ -104,10 +129,12 @@ def leaves(
     With `empty` a table with nothing in it is yielded as well.
     """
     for key, value in tree.items():
-        if isinstance(value, Mapping) and (value or not empty):
+        path = f"{prefix}{key}"
+        # Their names are the user's: together they are one setting.
+        if isinstance(value, Mapping) and (value or not empty) and path != "servers":
             yield from leaves(value, f"{prefix}{key}.", empty=empty)
         else:
-            yield f"{prefix}{key}", value
+            yield path, value
 
 
 def _read(file: Path) -> dict[str, Any]:
@@ -141,7 +168,7 @@ def _read(file: Path) -> dict[str, Any]:
             f"{file}: tables lie in tables, more than {_MOST_DEEP} deep.",
             "A setting is a section and a key, such as [server] and port.",
         )
-    return tree
+    return without_expert(tree)
 
 
 def _is_deeper(tree: Mapping[str, Any], most: int) -> bool:
@@ -194,19 +221,6 @@ def _nest(flags: Mapping[str, Any]) -> dict[str, Any]:
     return tree
 
 
-def _merge(base: dict[str, Any], layer: Mapping[str, Any]) -> None:
-    for key, value in layer.items():
-        # A later layer may set one key of a table and leave the others.
-        if isinstance(value, Mapping) and isinstance(base.get(key), dict):
-            _merge(base[key], value)
-        else:
-            base[key] = _copy(value)  # the layers are read again to explain an error
-
-
-def _copy(value: Any) -> Any:
-    return {k: _copy(v) for k, v in value.items()} if isinstance(value, Mapping) else value
-
-
 def _nearest(word: str, known: list[str]) -> str:
     close = difflib.get_close_matches(word, known, n=1, cutoff=0.5)
     return f"Did you mean {close[0]}?" if close else f"Known: {', '.join(sorted(known))}."
@@ -221,7 +235,9 @@ def _code_of(value: object) -> str:
     return ""
 
 
-def _explain(error: ValidationError, origins: Mapping[str, str]) -> ConfigError:
+def _explain(
+    error: ValidationError, origins: Mapping[str, str], old_paths: Mapping[str, str]
+) -> ConfigError:
     keys = [path for path, _ in leaves(Settings().model_dump())]
     lines = []
     code = "config-bad-value"
@@ -229,6 +245,7 @@ def _explain(error: ValidationError, origins: Mapping[str, str]) -> ConfigError:
     # All at once: who mends one line at a time starts the program as often.
     for detail in details[:_MOST_NAMED]:
         path = ".".join(str(part) for part in detail["loc"])
+        path = old_paths.get(path, path)  # as it is written in the file
         # What lies below comes first: a later layer has put a table where a value belongs.
         below = next((o for p, o in origins.items() if p.startswith(f"{path}.")), "")
         above = next((o for p, o in origins.items() if path.startswith(p)), "")

@@ -1,12 +1,12 @@
-"""The settings of what leaves the hall: [publish] and [outputs]. Pure."""
+"""The settings of what leaves the hall: [publish] and [[outputs]]. Pure."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
-from typing import Annotated
+from collections.abc import Collection, Sequence
+from typing import Annotated, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 from pipeline.config.section import SecretAddress, Section, Text, split_address
@@ -41,59 +41,61 @@ class Publish(Section):
 
 
 PROGRAMS = ("youtube", "vmix", "propresenter", "freeshow")
-"""The programs of [outputs]: each has a key with its address, and one with its language."""
+"""The programs of [[outputs]] that have an address. HLS has none: our own pages serve it."""
+
+_PLACES = {"vmix": "1, Message.Text", "propresenter": "Captions, Text", "freeshow": "Captions"}
 
 _ShownLang = Annotated[str, Field(pattern=r"^([a-z]{2,3})?$")]
 """The language that a program shows; "" is the first one that is translated into."""
 
 
-class Outputs(Section):
-    """[outputs]"""
+class Output(Section):
+    """[[outputs]]: a program that shows final captions."""
 
+    program: Literal["youtube", "vmix", "propresenter", "freeshow", "hls"]
     # YouTube's has the stream's key in it, the others may have a user and a password.
-    youtube: SecretAddress = ""
-    youtube_lang: _ShownLang = ""
-    vmix: SecretAddress = ""
-    vmix_title: Annotated[str, Field(min_length=1)] = "1, Message.Text"
-    vmix_lang: _ShownLang = ""
-    propresenter: SecretAddress = ""
-    propresenter_message: Annotated[str, Field(min_length=1)] = "Captions, Text"
-    propresenter_lang: _ShownLang = ""
-    freeshow: SecretAddress = ""
-    freeshow_variable: Annotated[str, Field(min_length=1)] = "Captions"
-    freeshow_lang: _ShownLang = ""
-    hls: bool = False
+    url: SecretAddress = ""
+    lang: _ShownLang = ""
+    place: Text = ""
+    """vMix: a title's input and field; ProPresenter: message and token; FreeShow: a variable."""
 
-    def by_lang(self, first: str) -> dict[str, Outputs]:
-        """Return the section of each language that a program shows, with its programs only.
+    @model_validator(mode="after")
+    def _has_address(self) -> Output:
+        if self.program != "hls" and "url" not in self.model_fields_set:
+            msg = f'program = "{self.program}" needs its url'
+            raise ValueError(msg)
+        return self
 
-        `first` is the language of those that name none.
-        """
-        shown = {name: self.lang_of(name) or first for name in PROGRAMS if getattr(self, name)}
-        return {
-            lang: self.model_copy(update={name: "" for name in PROGRAMS if shown.get(name) != lang})
-            for lang in dict.fromkeys(shown.values())
-        }
+    @property
+    def shows_in(self) -> str:
+        """The place, or the program's usual one."""
+        return self.place or _PLACES.get(self.program, "")
 
-    def lang_of(self, program: str) -> str:
-        """Return the language that a program names, "" if none."""
-        return str(getattr(self, f"{program}_lang"))
-
-    def refuse_unknown(self, langs: Collection[str]) -> None:
-        """Raise ValueError where a program is to show a language that there is not."""
-        for name in PROGRAMS:
-            if (lang := self.lang_of(name)) and lang not in langs:
-                shown = ", ".join(langs)
-                msg = (
-                    f"outputs.{name}_lang is {lang!r}, which is neither spoken nor translated "
-                    f"into: this service has {shown}"
-                )
-                raise ValueError(msg)
-
-    @field_validator("youtube", "vmix", "propresenter", "freeshow")
+    @field_validator("url")
     @classmethod
     def _web_address(cls, url: str) -> str:
         if url and split_address(url, "http", "https") is None:
             msg = "is not a web address such as http://192.168.1.30:8088"
             raise ValueError(msg)
         return url
+
+
+def by_lang(outputs: Sequence[Output], first: str) -> dict[str, tuple[Output, ...]]:
+    """Return the programs that have an address by the language that they show.
+
+    `first` is the language of those that name none.
+    """
+    used = [each for each in outputs if each.url]
+    langs = dict.fromkeys(each.lang or first for each in used)
+    return {lang: tuple(each for each in used if (each.lang or first) == lang) for lang in langs}
+
+
+def refuse_unknown(outputs: Sequence[Output], langs: Collection[str]) -> None:
+    """Raise ValueError where a program is to show a language that there is not."""
+    for each in outputs:
+        if each.lang and each.lang not in langs:
+            msg = (
+                f"outputs: lang of {each.program} is {each.lang!r}, which is neither spoken nor "
+                f"translated into: this service has {', '.join(langs)}"
+            )
+            raise ValueError(msg)

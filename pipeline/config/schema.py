@@ -16,12 +16,14 @@ from pydantic_settings import (
     SettingsConfigDict,
 )
 
-from pipeline.config.publishing import Outputs, Publish
+from pipeline.config.publishing import Output, Publish, refuse_unknown
 from pipeline.config.section import (
     LIVE,
     NEXT_UTTERANCE,
     Lang,
+    ModelServer,
     OnServer,
+    Secret,
     SecretText,
     Section,
     Session,
@@ -329,9 +331,11 @@ class Settings(BaseSettings):
     dictionary: Dictionary = Dictionary()
     church: Church = Church()
     translate: Translate = Translate()
+    servers: dict[str, ModelServer] = {}
     server: Server = Server()
     publish: Publish = Publish()
-    outputs: Outputs = Outputs()
+    # There are addresses with passwords in it.
+    outputs: Annotated[tuple[Output, ...], Secret(is_address=True)] = ()
     engines: Engines = Engines()
     models: Models = Models()
     session: Session = Session()
@@ -341,8 +345,29 @@ class Settings(BaseSettings):
 
     @model_validator(mode="after")
     def _outputs_show_what_there_is(self) -> Settings:
-        self.outputs.refuse_unknown([*self.translate.langs, self.translate.source])
+        refuse_unknown(self.outputs, [*self.translate.langs, self.translate.source])
         return self
+
+    @model_validator(mode="after")
+    def _servers_are_named(self) -> Settings:
+        translate = self.translate
+        tables: dict[str, OnServer] = {"stt": self.stt, "translate.compare": translate.compare}
+        for each in (translate, *map(translate.into, translate.targets)):
+            of = "" if each is translate else f" ({each.target})"
+            tables |= {f"translate.partial{of}": each.partial, f"translate.final{of}": each.final}
+        for table, section in tables.items():
+            if section.server and section.server not in self.servers:
+                known = ", ".join(sorted(self.servers)) or "none yet"
+                msg = (
+                    f"{table}.server is {section.server!r}, and there is no "
+                    f"[servers.{section.server}]; named are: {known}"
+                )
+                raise ValueError(msg)
+        return self
+
+    def server_of(self, section: OnServer) -> ModelServer:
+        """Return the server that a table names, which must name one."""
+        return self.servers[section.server]
 
     def by_target(self) -> tuple[Settings, ...]:
         """Return the settings of each extra target, as they were if it were the only one."""

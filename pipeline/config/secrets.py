@@ -20,8 +20,14 @@ def shown(path: str, value: Any) -> Any:
     secret = SECRETS.get(path)
     if secret is None or not value:
         return value
+    if isinstance(value, list | tuple):  # [[outputs]]
+        return [{**each, "url": _place(each["url"]) if each["url"] else ""} for each in value]
     if not secret.is_address:
         return "set"
+    return _place(value)
+
+
+def _place(value: str) -> str:
     parts = urlsplit(value)
     host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
     return f"{parts.scheme}://{host}" + (f":{parts.port}" if parts.port else "")

@@ -156,22 +156,29 @@ ServerUrl = Annotated[Text, AfterValidator(_server_address)]
 """A server's address, without a slash at its end; "" for none."""
 
 
+class ModelServer(Section):
+    """[servers.NAME]: a server that recognizes or translates."""
+
+    url: Annotated[ServerUrl, Field(min_length=1)]
+    key_file: Text = ""
+    ca_file: Text = ""
+
+
 class OnServer(Section):
     """The keys of a table whose engine may be on a server."""
 
     engine: str
-    url: ServerUrl = ""
-    key_file: Text = ""
-    ca_file: Text = ""
+    server: Text = ""
+    """Its name in [servers]."""
 
     @property
     def lacks_server(self) -> bool:
         """Whether a server is to be asked, and none is named."""
-        return self.engine == "openai" and not self.url
+        return self.engine == "openai" and not self.server
 
     @model_validator(mode="after")
     def _has_server(self) -> Self:
         if self.lacks_server:
-            msg = 'engine = "openai" needs the server\'s url, such as "http://192.168.1.5:8080/v1"'
+            msg = 'engine = "openai" needs server = "NAME", and [servers.NAME] with its url'
             raise ValueError(msg)
         return self

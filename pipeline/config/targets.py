@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from pipeline.config.section import Lang, OnServer, Section, ServerUrl, Text, Threads
+from pipeline.config.section import Lang, OnServer, Section, Text, Threads
 
 
 class TargetPartial(Section):
@@ -15,9 +15,7 @@ class TargetPartial(Section):
 
     # None everywhere: a default here would hide what [translate.partial] says.
     engine: Literal["marian", "none", "openai"] | None = None
-    url: ServerUrl | None = None
-    key_file: Text | None = None
-    ca_file: Text | None = None
+    server: Text | None = None
     model: Annotated[str, Field(min_length=1)] | None = None
     compute_type: Annotated[str, Field(min_length=1)] | None = None
     threads: Threads | None = None
@@ -31,9 +29,7 @@ class TargetFinal(Section):
     """`final` of an extra target; what is None is as in [translate.final]."""
 
     engine: Literal["gemma", "marian", "exllamav2", "openai"] | None = None
-    url: ServerUrl | None = None
-    key_file: Text | None = None
-    ca_file: Text | None = None
+    server: Text | None = None
     model: Annotated[str, Field(min_length=1)] | None = None
     prompt: Literal["auto", "translategemma", "starter", "examples"] | None = None
     gpu_layers: Annotated[int, Field(ge=-1, le=1000)] | None = None
@@ -82,6 +78,6 @@ def refuse_incomplete(lang: str, partial: OnServer, final: OnServer) -> None:
         raise ValueError(msg)
     for name, part in (("partial", partial), ("final", final)):
         if part.lacks_server:
-            why = f'{name}.engine = "openai" needs a url, there or in [translate.{name}]'
+            why = f'{name}.engine = "openai" needs a server, there or in [translate.{name}]'
             msg = f"translate.targets, {lang!r}: {why}"
             raise ValueError(msg)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from pipeline.config.publishing import PROGRAMS
 from pipeline.config.secrets import SECRETS
 
 _CURLY = re.compile("[“”„«»‘’]")
 _SWITCH = {"yes": "true", "on": "true", "no": "false", "off": "false"}
-_SECRET = {path.rpartition(".")[2] for path in SECRETS}
+_SECRET = {*(path.rpartition(".")[2] for path in SECRETS), *PROGRAMS}
 _LINE = re.compile(r"at line (\d+)")
 
 

@@ -23,6 +23,8 @@ StarkError                  anything below; has a kebab-case code
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import ClassVar
 
 
@@ -43,6 +45,17 @@ class StarkError(Exception):
 
     def __str__(self) -> str:
         return f"{self.message} {self.fix}".rstrip() + f" [{self.code}]"
+
+
+@contextmanager
+def writing(
+    place: object, kind: type[StarkError], code: str, fix: str = ""
+) -> Generator[None, None, None]:
+    """Turn an OSError of the block into `kind`: "`place` cannot be written: why."."""
+    try:
+        yield
+    except OSError as error:
+        raise kind(code, f"{place} cannot be written: {error.strerror or error}.", fix) from None
 
 
 class ConfigError(StarkError):

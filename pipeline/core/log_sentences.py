@@ -57,6 +57,7 @@ SENTENCES: Mapping[str, Sequence[str]] = {
     "not locked": ("{file} cannot be locked: {error}.",),
     "not published": ("{captions} captions never left for the relays. [{code}]",),
     "not purged": ("What was off the record is still in {session}: {error}. [{code}]",),
+    "old setting": ("{advice}",),
     "no translations": ("The translations in the notes cannot be used: {error}",),
     "not read": ("A reader of files ended with an error of its own: {error}",),
     "notes": ("The preacher's notes are known: {names} names, {verses} verses.",),

@@ -11,7 +11,7 @@ from datetime import datetime
 from pathlib import Path
 
 from pipeline.config.schema import Settings
-from pipeline.core.errors import DictionaryError, quoted
+from pipeline.core.errors import DictionaryError, quoted, writing
 from pipeline.core.files import WholeFile, read_at_most
 from pipeline.core.resources import bundled
 from pipeline.dictionary.glossary_store import GlossaryStore
@@ -195,18 +195,13 @@ def _put_in_place(file: Path, content: str) -> None:
     mode = path.stat().st_mode if path.exists() else None
     whole = WholeFile(path)
     whole.content = content.encode()
-    try:
+    fix = f"Let the program's user write in {path.parent}, or set dictionary.file."
+    with writing(file, DictionaryError, "dictionary-unwritable", fix):
         path.parent.mkdir(parents=True, exist_ok=True)
         whole.flush()
         # Another file is in its place now, with the mode of a new one.
         if mode is not None:
             path.chmod(mode)
-    except OSError as error:
-        raise DictionaryError(
-            "dictionary-unwritable",
-            f"{file} cannot be written: {error.strerror}.",
-            f"Let the program's user write in {path.parent}, or set dictionary.file.",
-        ) from None
 
 
 def _unreadable(file: Path, error: Exception) -> DictionaryError:

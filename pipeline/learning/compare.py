@@ -12,13 +12,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-import orjson
-from pydantic import TypeAdapter
-
 from pipeline.config.loader import Loaded, load
 from pipeline.config.schema import Settings
-from pipeline.core.errors import EngineError, LearningError, SessionError
-from pipeline.core.files import GrowingFile
+from pipeline.core.errors import EngineError, LearningError
 from pipeline.core.percentiles import Spread, spread
 from pipeline.core.timestamps import utc_now
 from pipeline.dictionary.store import Dictionary
@@ -33,14 +29,13 @@ from pipeline.evaluation.paired_bootstrap import (
     judged_on,
 )
 from pipeline.evaluation.word_errors import word_errors
-from pipeline.learning.data.folder import DataFolder
+from pipeline.learning.data.folder import DataFolder, Ledger
 from pipeline.learning.data.terms import terms_in
 from pipeline.learning.manifest import sha256
 from pipeline.learning.measuring import SentenceSet, Spoken, read_sound
+from pipeline.models.library import ModelLibrary
 from pipeline.models.registry import KEYS, Role
 from pipeline.models.resolve import resolve
-from pipeline.protocol.codec import parse_json
-from pipeline.session.reader import read_lines
 
 COMPARISONS = "comparisons.jsonl"
 Advice: TypeAlias = Literal["deploy", "keep"]
@@ -82,7 +77,7 @@ class ModelComparison:
     """Sentences or utterances that each set was cut to; 0 is all of them."""
 
 
-_COMPARISON = TypeAdapter(ModelComparison)
+_KEPT = Ledger(COMPARISONS, ModelComparison)
 
 
 def compare_translators(
@@ -187,24 +182,12 @@ def _measured_sound(
 
 def keep(data: DataFolder, comparison: ModelComparison) -> None:
     """Append a comparison to the data folder. Raises LearningError."""
-    try:
-        data.path.mkdir(parents=True, exist_ok=True)
-        file = GrowingFile(data.path / COMPARISONS, sync=True, keep=True)
-        try:
-            file.append(orjson.dumps(comparison, option=orjson.OPT_APPEND_NEWLINE))
-        finally:
-            file.close()
-    except OSError as error:
-        raise data.unwritable(error) from None
+    _KEPT.append(data, comparison)
 
 
 def read_comparisons(data: DataFolder) -> list[ModelComparison]:
     """Return all comparisons, the oldest first. Raises LearningError."""
-    path = data.path / COMPARISONS
-    try:
-        return read_lines(path, _parse) if path.exists() else []
-    except SessionError as error:
-        raise LearningError("comparisons-unreadable", error.message, error.fix) from None
+    return _KEPT.read(data)
 
 
 def weights_of(model: Path) -> Path:
@@ -233,7 +216,7 @@ def _comparison(
 ) -> ModelComparison:
     verdict, reasons = advise(measured)
     hashes = [
-        sha256(weights_of(resolve(role, model, each.models.directory)))
+        sha256(weights_of(resolve(role, model, ModelLibrary.of(each))))
         for model, each in zip(models, settings, strict=True)
     ]
     return ModelComparison(
@@ -297,10 +280,6 @@ def _nothing() -> LearningError:
         "There is no held-out text or sound to compare the models with.",
         "Review captions and collect, or name files with --set or --audio.",
     )
-
-
-def _parse(line: bytes) -> ModelComparison:
-    return parse_json(_COMPARISON, line)
 
 
 def table_rows(comparison: ModelComparison) -> list[Mapping[str, str]]:

@@ -15,22 +15,16 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-import orjson
-from pydantic import TypeAdapter
-
 from pipeline.config import editor
 from pipeline.config.loader import Loaded, leaves
-from pipeline.core.errors import LearningError, SessionError
-from pipeline.core.files import GrowingFile
+from pipeline.core.errors import LearningError, writing
 from pipeline.core.sizes import human_size
 from pipeline.core.timestamps import utc_now
 from pipeline.learning.compare import ModelComparison, read_comparisons, weights_of
-from pipeline.learning.data.folder import DataFolder
+from pipeline.learning.data.folder import DataFolder, Ledger
 from pipeline.learning.manifest import sha256
+from pipeline.models.library import Manifest, ModelLibrary, StoredFile, nobody
 from pipeline.models.registry import KEYS, Role
-from pipeline.models.store import Manifest, Store, StoredFile, directory_of, nobody
-from pipeline.protocol.codec import parse_json
-from pipeline.session.reader import read_lines
 
 DEPLOYED = "deployed.jsonl"
 SOURCE = "learn deploy"
@@ -53,7 +47,7 @@ class Deployment:
     """Whether it takes an earlier one back."""
 
 
-_DEPLOYMENT = TypeAdapter(Deployment)
+_HISTORY = Ledger(DEPLOYED, Deployment)
 
 
 def deploy(
@@ -92,7 +86,7 @@ def deploy(
     if not force:
         _require_verdict(told)
     prompt = prompt or (told.prompt if told else "")
-    store = Store(directory_of(loaded.settings.models.directory).absolute())
+    store = ModelLibrary.of(loaded.settings)
     _copy(store, role, model, name, on_bytes)
     after = {KEYS[role]: name} | ({"translate.final.prompt": prompt} if prompt else {})
     return _switch(data, config, loaded, role=role, name=name, digest=digest, after=after)
@@ -124,11 +118,7 @@ def rollback(loaded: Loaded, data: DataFolder, role: Role) -> Deployment:
 
 def read_deployments(data: DataFolder) -> list[Deployment]:
     """Return all deployments, the oldest first. Raises LearningError."""
-    path = data.path / DEPLOYED
-    try:
-        return read_lines(path, _parse) if path.exists() else []
-    except SessionError as error:
-        raise LearningError("deployed-unreadable", error.message, error.fix) from None
+    return _HISTORY.read(data)
 
 
 def _told(data: DataFolder, role: Role, digest: str) -> ModelComparison | None:
@@ -153,42 +143,36 @@ def _require_verdict(told: ModelComparison | None) -> None:
 
 
 def _copy(
-    store: Store, role: Role, model: Path, name: str, on_bytes: Callable[[int], None]
+    store: ModelLibrary, role: Role, model: Path, name: str, on_bytes: Callable[[int], None]
 ) -> None:
     """Copy a model into the store. Raises LearningError (models-unwritable), ModelError."""
     files = sorted(p for p in model.rglob("*") if p.is_file()) if model.is_dir() else [model]
     root = model if model.is_dir() else model.parent
-    try:
-        with store.lock(name):
-            store.require_place(name)
-            place = store.partial(name) / "new"
-            # What an attempt left there that was cut off.
-            shutil.rmtree(place, ignore_errors=True)
-            place.mkdir(parents=True)
-            wanted = sum(file.stat().st_size for file in files)
-            if shutil.disk_usage(place).free < wanted + _SPARE_BYTES:
-                raise LearningError(
-                    "disk-short",
-                    f"{human_size(wanted)} do not fit where {store.directory} is.",
-                    "Make room; the model in use is as it was.",
-                )
-            stored = [_stored(file, root, place, on_bytes) for file in files]
-            manifest = Manifest(
-                name=name,
-                role=role,
-                repository="",
-                revision="",
-                pulled_utc=utc_now(),
-                source=SOURCE,
-                files=tuple(stored),
+    fix = "Make room, or set models.directory; the model in use is as it was."
+    with writing(store.directory, LearningError, "models-unwritable", fix), store.lock(name):
+        store.require_place(name)
+        place = store.partial(name) / "new"
+        # What an attempt left there that was cut off.
+        shutil.rmtree(place, ignore_errors=True)
+        place.mkdir(parents=True)
+        wanted = sum(file.stat().st_size for file in files)
+        if shutil.disk_usage(place).free < wanted + _SPARE_BYTES:
+            raise LearningError(
+                "disk-short",
+                f"{human_size(wanted)} do not fit where {store.directory} is.",
+                "Make room; the model in use is as it was.",
             )
-            store.adopt(place, manifest)
-    except OSError as error:
-        raise LearningError(
-            "models-unwritable",
-            f"{store.directory} cannot be written: {error.strerror or error}.",
-            "Make room, or set models.directory; the model in use is as it was.",
-        ) from None
+        stored = [_stored(file, root, place, on_bytes) for file in files]
+        manifest = Manifest(
+            name=name,
+            role=role,
+            repository="",
+            revision="",
+            pulled_utc=utc_now(),
+            source=SOURCE,
+            files=tuple(stored),
+        )
+        store.adopt(place, manifest)
 
 
 def _stored(file: Path, root: Path, place: Path, on_bytes: Callable[[int], None]) -> StoredFile:
@@ -242,19 +226,7 @@ def _switch(
                 f"{key} comes from the {loaded.origins[key]}, which wins over config.toml.",
                 "Remove it there first.",
             )
-    try:
-        data.path.mkdir(parents=True, exist_ok=True)
-        # On the disk before config.toml is changed: without this line nobody could go back.
-        file = GrowingFile(data.path / DEPLOYED, sync=True, keep=True)
-        try:
-            file.append(orjson.dumps(made, option=orjson.OPT_APPEND_NEWLINE))
-        finally:
-            file.close()
-    except OSError as error:
-        raise data.unwritable(error) from None
+    # On the disk before config.toml is changed: without this line nobody could go back.
+    _HISTORY.append(data, made)
     editor.write(config, dict(after), datetime.now(UTC))
     return made
-
-
-def _parse(line: bytes) -> Deployment:
-    return parse_json(_DEPLOYMENT, line)

@@ -17,7 +17,7 @@ from typing import get_args
 import orjson
 from pydantic import TypeAdapter
 
-from pipeline.core.errors import LearningError, ProtocolError
+from pipeline.core.errors import LearningError, ProtocolError, writing
 from pipeline.core.files import write_whole
 from pipeline.learning.data.harvest import scored
 from pipeline.learning.fitting import ENOUGH, FEWEST, is_enough, parted
@@ -113,11 +113,8 @@ def fit_limits(
 def write_limits(fitted: Iterable[FittedLimit], directory: Path) -> None:
     """Put limits in use, beside those of other measures. Raises LearningError."""
     limits = dict(limits_in_use(directory)) | {each.measure: each.limit for each in fitted}
-    try:
+    with writing(directory / OWN, LearningError, "limits-unwritable"):
         write_whole(directory / OWN, orjson.dumps(limits, option=orjson.OPT_APPEND_NEWLINE))
-    except OSError as error:
-        message = f"{directory / OWN} cannot be written: {error.strerror or error}."
-        raise LearningError("limits-unwritable", message) from None
 
 
 def _fit(name: str, decided: Sequence[Decided], in_use: Limit) -> FittedLimit:

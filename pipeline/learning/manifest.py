@@ -15,7 +15,7 @@ import orjson
 from pipeline import __version__
 from pipeline.core.files import write_whole
 from pipeline.core.timestamps import utc_now
-from pipeline.models.store import digest, nobody
+from pipeline.models.library import digest, nobody
 
 _LIBRARIES = (
     *("ctranslate2", "faster-whisper", "gguf", "llama-cpp-python", "numpy", "peft", "sacrebleu"),

@@ -13,10 +13,10 @@ from pipeline.core.errors import ConfigError, ModelError
 from pipeline.core.extras import require_extra
 from pipeline.core.files import write_whole
 from pipeline.models.crash_history import crash_history
-from pipeline.models.registry import KEYS, Model, Role, read_registry
+from pipeline.models.library import ModelLibrary
+from pipeline.models.registry import KEYS, Model, Role
 from pipeline.models.resolve import resolve
 from pipeline.models.shipped import STARTER, shipped
-from pipeline.models.store import Store, directory_of
 
 AUTO = "auto"
 FIRST = "whisper-base"
@@ -42,9 +42,9 @@ def recognizer_name(settings: Settings) -> str:
         return settings.stt.model
     if settings.stt.local_engine != "whisper":
         return str(_own_model(settings))
-    store = Store(directory_of(settings.models.directory))
-    kept_up = _read(store)
-    here = list(_here(store, settings))
+    library = ModelLibrary.of(settings)
+    kept_up = _read(library)
+    here = list(_here(library, settings))
     tuned = [model for model in here if kept_up.get(model.name)]
     if tuned:
         # Of one family the larger one hears better; that it keeps up is what `tune` has said.
@@ -92,12 +92,12 @@ def names_in_use(settings: Settings) -> dict[str, str]:
 
 def remember(settings: Settings, name: str, *, keeps_up: bool) -> None:
     """Keep what `tune` has said of a recognizer, for `auto`. Raises OSError."""
-    store = Store(directory_of(settings.models.directory))
+    library = ModelLibrary.of(settings)
     # `auto` chooses among the registry's names: what is said of a folder would never be asked for.
-    if name in read_registry(store.directory):
-        results = {**_read(store), name: keeps_up}
-        store.directory.mkdir(parents=True, exist_ok=True)
-        write_whole(store.directory / _KEPT_UP, _KeptUp.dump_json(results, indent=1))
+    if name in library.known:
+        results = {**_read(library), name: keeps_up}
+        library.directory.mkdir(parents=True, exist_ok=True)
+        write_whole(library.directory / _KEPT_UP, _KeptUp.dump_json(results, indent=1))
 
 
 def require_languages(role: Role, name: str, settings: Settings, *, key: str = "") -> None:
@@ -107,7 +107,7 @@ def require_languages(role: Role, name: str, settings: Settings, *, key: str = "
     Raises ConfigError (lang-unsupported), ModelError.
     """
     translate = settings.translate
-    model = read_registry(directory_of(settings.models.directory)).get(name)
+    model = ModelLibrary.of(settings).known.get(name)
     if model is not None and model.role != role:
         return  # one of another kind: `resolve` says so
     about = shipped(role, name) or model
@@ -125,22 +125,22 @@ def require_languages(role: Role, name: str, settings: Settings, *, key: str = "
         )
 
 
-def _here(store: Store, settings: Settings) -> Iterator[Model]:
+def _here(library: ModelLibrary, settings: Settings) -> Iterator[Model]:
     """Yield the recognizers of this language that have been pulled, are whole and can be loaded."""
     translate, crashes = settings.translate, crash_history(settings)
-    for name, model in read_registry(store.directory).items():
+    for name, model in library.known.items():
         if model.role == "stt" and model.can(translate.source, translate.target):
             with contextlib.suppress(ModelError):  # a broken one is not for "auto"
-                manifest = store.manifest(name)
-                if manifest is None or store.faults(manifest):
+                manifest = library.manifest(name)
+                if manifest is None or library.faults(manifest):
                     continue
-                if not crashes.is_given_up(resolve("stt", name, settings.models.directory)):
+                if not crashes.is_given_up(resolve("stt", name, library)):
                     yield model
 
 
-def _read(store: Store) -> dict[str, bool]:
+def _read(library: ModelLibrary) -> dict[str, bool]:
     """Return what `tune` has said so far; a damaged file says nothing."""
     try:
-        return _KeptUp.validate_json((store.directory / _KEPT_UP).read_bytes())
+        return _KeptUp.validate_json((library.directory / _KEPT_UP).read_bytes())
     except (OSError, ValidationError):
         return {}

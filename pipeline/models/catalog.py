@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Literal
 
 from pipeline.core.errors import ModelError
-from pipeline.models.registry import Model, Role, read_registry
+from pipeline.models.library import Manifest, ModelLibrary
+from pipeline.models.registry import Model, Role
 from pipeline.models.resolve import resolve
 from pipeline.models.shipped import SHIPPED, Shipped
-from pipeline.models.store import Manifest, Store
 
 State = Literal["ships", "here", "damaged", "half", "not here"]
 """`damaged`: a file is missing or has another size; `half`: a pull was begun and not ended."""
@@ -34,11 +34,11 @@ class Row:
     in_use: bool
 
 
-def rows(store: Store, used: Collection[tuple[Role, str]]) -> Iterator[Row]:
+def rows(store: ModelLibrary, used: Collection[tuple[Role, str]]) -> Iterator[Row]:
     """Yield every model; `used` holds the settings' (role, name) pairs. Raises ModelError."""
     for ships in SHIPPED:
         yield _shipped(ships, in_use=(ships.role, ships.name) in used)
-    known, pulled = read_registry(store.directory), store.names()
+    known, pulled = store.known, store.names()
     # Pulls of hub ids that are in no registry would be on no list otherwise.
     halves = [name for name in store.halves() if name not in (*known, *pulled)]
     for name in dict.fromkeys([*known, *pulled, *halves]):
@@ -46,7 +46,7 @@ def rows(store: Store, used: Collection[tuple[Role, str]]) -> Iterator[Row]:
         yield _row(store, name, known.get(name), in_use=in_use)
 
 
-def state(store: Store, name: str) -> tuple[State, Manifest | None]:
+def state(store: ModelLibrary, name: str) -> tuple[State, Manifest | None]:
     """Return a model's state, and its manifest if that can be read."""
     try:
         manifest = store.manifest(name)
@@ -57,7 +57,7 @@ def state(store: Store, name: str) -> tuple[State, Manifest | None]:
     return "half" if store.is_half(name) else "not here", None
 
 
-def _row(store: Store, name: str, model: Model | None, *, in_use: bool) -> Row:
+def _row(store: ModelLibrary, name: str, model: Model | None, *, in_use: bool) -> Row:
     stands, manifest = state(store, name)
     # What was pulled before what the registry says now: it may have another revision.
     about = manifest or model

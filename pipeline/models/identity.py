@@ -8,10 +8,10 @@ from pipeline.config.schema import Settings
 from pipeline.core.errors import ModelError
 from pipeline.models.automatic import models_in_use
 from pipeline.models.integrity import known_files
-from pipeline.models.registry import Role, read_registry
+from pipeline.models.library import ModelLibrary, digest, nobody
+from pipeline.models.registry import Role
 from pipeline.models.resolve import resolve
 from pipeline.models.shipped import shipped_folder
-from pipeline.models.store import digest, directory_of, nobody
 from pipeline.records.events import ModelUsed
 
 _AT_A_START_BYTES = 64_000_000
@@ -39,9 +39,9 @@ def fingerprint(model: Path) -> str:
 
 def used_models(settings: Settings) -> tuple[ModelUsed, ...]:
     """Return the models that these settings load; one that cannot be found is left out."""
-    directory, wanted = settings.models.directory, models_in_use(settings)
+    library, wanted = ModelLibrary.of(settings), models_in_use(settings)
     found = (
-        _used(role, settings.stt.local_engine if role == "stt" else role, name, directory)
+        _used(role, settings.stt.local_engine if role == "stt" else role, name, library)
         for role, name in wanted.items()
     )
     return tuple(each for each in found if each is not None)
@@ -58,9 +58,9 @@ def _weights(model: Path) -> Path:
     return model / "model.bin"
 
 
-def _used(role: Role, engine: str, name: str, directory: str) -> ModelUsed | None:
+def _used(role: Role, engine: str, name: str, library: ModelLibrary) -> ModelUsed | None:
     try:
-        model = resolve(role, name, directory)
+        model = resolve(role, name, library)
         weights = _weights(model)
         size = weights.stat().st_size
     except (ModelError, OSError):
@@ -80,7 +80,7 @@ def advice(role: Role, model: Path, settings: Settings) -> str:
     translate = settings.translate
     better = [
         model.name
-        for model in read_registry(directory_of(settings.models.directory)).values()
+        for model in ModelLibrary.of(settings).known.values()
         if model.role == role and model.can(translate.source, translate.target)
     ]
     pull = f"`stark-translate models pull {better[0]}`, or " if better else ""

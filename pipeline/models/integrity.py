@@ -12,8 +12,8 @@ import structlog
 from pydantic import TypeAdapter, ValidationError
 
 from pipeline.core.threads import Thread
+from pipeline.models.library import MANIFEST, Manifest, StoredFile, digest, nobody
 from pipeline.models.shipped import shipped_folder
-from pipeline.models.store import MANIFEST, Manifest, StoredFile, digest, nobody
 
 log = structlog.get_logger()
 

@@ -10,6 +10,7 @@ from urllib.parse import quote
 from pipeline.core.errors import ModelError
 from pipeline.models import hub_errors
 from pipeline.models.hub_client import TIMEOUT_S, HubFile
+from pipeline.models.library import ModelLibrary
 from pipeline.models.registry import (
     Model,
     ModelFile,
@@ -17,10 +18,8 @@ from pipeline.models.registry import (
     Wheel,
     hub_id,
     near,
-    read_registry,
     terms_of,
 )
-from pipeline.models.store import Store
 
 _WHISPER = ("config.json", "model.bin", "preprocessor_config.json", "tokenizer.json")
 _MARIAN = ("config.json", "model.bin", "source.spm", "target.spm")
@@ -90,18 +89,17 @@ class Order:
         return f"{self.repository} at {self.commit[:12]}"
 
 
-def sources(name: str, store: Store, revision: str = "") -> list[Source]:
+def sources(name: str, store: ModelLibrary, revision: str = "") -> list[Source]:
     """Return the sources of a registry's model or a hub id, in order. Raises ModelError.
 
     `revision` replaces the registry's; then only the hub has the model.
     """
-    known = read_registry(store.directory)
-    model = known.get(name)
+    model = store.known.get(name)
     if model is None:
         parts = hub_id(name)
         if parts is None:
             message = f"{name} is no name of a model, nor a hub id such as owner/name."
-            raise ModelError("model-unknown", message, near(name, known))
+            raise ModelError("model-unknown", message, near(name, store.known))
         return [Source(name, parts[0], revision or "main", parts[1])]
     found = []
     if model.repository:

@@ -6,7 +6,9 @@ import difflib
 import re
 import tomllib
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import (
@@ -132,7 +134,7 @@ class _File(BaseModel):
     models: tuple[Model, ...]
 
 
-def read_registry(directory: Path | None = None) -> dict[str, Model]:
+def read_registry(directory: Path | None = None) -> Mapping[str, Model]:
     """Return the models by name, in the order of the files.
 
     `directory` holds pulled models; a registry.toml in it adds or replaces names. Raises ModelError
@@ -141,7 +143,7 @@ def read_registry(directory: Path | None = None) -> dict[str, Model]:
     known = _read(bundled("models", "registry.toml"))
     own = directory / "registry.toml" if directory is not None else None
     # The church's own entry of a name goes before the shipped one.
-    return known | _read(own) if own is not None and own.is_file() else known
+    return {**known, **_read(own)} if own is not None and own.is_file() else known
 
 
 def hub_id(value: str) -> tuple[str, str] | None:
@@ -161,7 +163,17 @@ def near(value: str, known: Mapping[str, Model]) -> str:
     return f"Did you mean {close[0]!r}? {listed}." if close else f"{listed}."
 
 
-def _read(file: Path) -> dict[str, Model]:
+def _read(file: Path) -> Mapping[str, Model]:
+    try:
+        found = file.stat()
+    except OSError as error:
+        raise _broken(file, str(error)) from None
+    return _parsed(file, found.st_mtime_ns, found.st_size)
+
+
+# Every engine of every language asks: a file is parsed once, until it changes.
+@lru_cache(maxsize=8)
+def _parsed(file: Path, _mtime_ns: int, _size: int) -> Mapping[str, Model]:
     try:
         entries = _File.model_validate(tomllib.loads(file.read_text(encoding="utf-8"))).models
     except ValidationError as error:
@@ -170,7 +182,7 @@ def _read(file: Path) -> dict[str, Model]:
     # Deeply nested TOML ends in a RecursionError, which is no ValueError.
     except (OSError, ValueError, RecursionError) as error:
         raise _broken(file, str(error)) from None
-    return {model.name: model for model in entries}
+    return MappingProxyType({model.name: model for model in entries})
 
 
 def _broken(file: Path, said: str) -> ModelError:

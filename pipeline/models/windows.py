@@ -6,10 +6,9 @@ from pathlib import Path
 
 import orjson
 
-from pipeline.models.registry import read_registry
+from pipeline.models.library import ModelLibrary
 from pipeline.models.resolve import resolve
 from pipeline.models.shipped import STARTER
-from pipeline.models.store import Store, directory_of
 
 FULL_S = 30.0
 """Whisper's own window, which every model was trained on."""
@@ -21,20 +20,19 @@ _STARTER_S = 10.0
 _SHORTEST_S = 1.0
 
 
-def own_window_s(model: Path, directory: str | Path = "") -> float:
+def own_window_s(model: Path, library: ModelLibrary) -> float:
     """Return the shortest window, in seconds, that costs the model in this folder no accuracy.
 
-    The registry tells, for models pulled into `directory` (`models.directory`); one that `learn
-    hear` has made tells of itself with which window it was proved. 30, Whisper's own, where nobody
+    The registry tells, for pulled models; one that `learn hear` has made tells of itself with
+    which window it was proved. 30, Whisper's own, where nobody
     has measured. Raises ModelError (registry-broken).
     """
     if model == resolve("stt", STARTER):
         return _STARTER_S
     if (proved := _proved_s(model / PROOF)) is not None:
         return proved
-    store = Store(directory_of(str(directory)))
-    for known in read_registry(store.directory).values():
-        if known.window_s is not None and store.folder(known.name) == model:
+    for known in library.known.values():
+        if known.window_s is not None and library.folder(known.name) == model:
             return known.window_s
     return FULL_S
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 
 from pipeline.captions.subtitles import Side
-from pipeline.config.publishing import Outputs
+from pipeline.config.publishing import Output
 from pipeline.core.reports import Emit
 from pipeline.outputs.outlet import Outlet
 from pipeline.outputs.requests import (
@@ -19,6 +19,12 @@ from pipeline.outputs.requests import (
 )
 from pipeline.protocol.caption import CaptionMessage
 
+_SCREENS: Mapping[str, tuple[str, Callable[[str, str], MakeRequest]]] = {
+    "vmix": ("vMix", vmix),
+    "propresenter": ("ProPresenter", propresenter),
+    "freeshow": ("FreeShow", freeshow),
+}
+
 
 class OutputFeed:
     """Shows captions in the programs that the settings name. It never waits.
@@ -30,11 +36,11 @@ class OutputFeed:
     """
 
     def __init__(
-        self, settings: Outputs, now: Callable[[], datetime], side: Side = "target"
+        self, outputs: Sequence[Output], now: Callable[[], datetime], side: Side = "target"
     ) -> None:
         """`now` tells the time with its zone. Of a caption the `side` is shown: `source` is what
         was said."""
-        self._settings = settings
+        self._outputs = outputs
         self._side = side
         self._now = now
         self._screens: list[Outlet] = []
@@ -45,20 +51,15 @@ class OutputFeed:
 
     def start(self, emit: Emit) -> None:
         """Begin, with empty screens; `emit` is told of troubles."""
-        given = self._settings
-        screens: list[tuple[str, MakeRequest]] = []
-        if given.vmix:
-            screens.append(("vMix", vmix(given.vmix, given.vmix_title)))
-        if given.propresenter:
-            make = propresenter(given.propresenter, given.propresenter_message)
-            screens.append(("ProPresenter", make))
-        if given.freeshow:
-            screens.append(("FreeShow", freeshow(given.freeshow, given.freeshow_variable)))
-        self._screens = [Outlet(name, make, emit, is_screen=True) for name, make in screens]
-        if given.youtube:
-            self._streams.append(Outlet("YouTube", youtube(given.youtube), emit))
-        for each in (*self._screens, *self._streams):
-            each.start()
+        for each in self._outputs:
+            if each.program == "youtube":
+                self._streams.append(Outlet("YouTube", youtube(each.url), emit))
+            elif each.program in _SCREENS:
+                name, make = _SCREENS[each.program]
+                request = make(each.url, each.shows_in)
+                self._screens.append(Outlet(name, request, emit, is_screen=True))
+        for outlet in (*self._screens, *self._streams):
+            outlet.start()
         # A daemon that was killed may have left there what is hidden by now.
         self._refresh()
 

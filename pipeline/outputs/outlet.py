@@ -195,7 +195,7 @@ def _send(name: str, request: HttpRequest) -> None:
         if error.code >= 500:
             raise _unreachable(name, place, f"HTTP {error.code}") from None
         message = f"{name} at {place} refuses captions: HTTP {error.code}."
-        raise PublishError("output-refused", message, "Look at its setting in [outputs].") from None
+        raise PublishError("output-refused", message, "Look at its entry in [[outputs]].") from None
     except ValueError:  # UnicodeError of the look-up: a name with two dots in a row, say
         raise _unreachable(name, place, "its address cannot be looked up") from None
     except (OSError, http.client.HTTPException) as error:

@@ -90,7 +90,10 @@ class Endpoints:
 
     def _answer_subtitles(self, request: Request) -> Response:
         if self._subtitles is None:
-            return refuse(HTTPStatus.NOT_FOUND, "Subtitles for streams are off (outputs.hls).")
+            return refuse(
+                HTTPStatus.NOT_FOUND,
+                'Subtitles for streams are off: add [[outputs]] with program = "hls".',
+            )
         return self._subtitles.answer(request)
 
     def _open_stream(self, request: Request) -> Response:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from pipeline.config.loader import leaves
 from pipeline.config.schema import Settings
-from pipeline.models.registry import CAPTION_ROLES, Role, read_registry
-from pipeline.models.store import directory_of
+from pipeline.models.library import ModelLibrary
+from pipeline.models.registry import CAPTION_ROLES, Role
 from pipeline.tuning.endpoint import Pauses, propose
 from pipeline.tuning.plan import Machine, Trial, Values
 from pipeline.tuning.trials import Tuning, model_name, model_path
@@ -61,7 +61,7 @@ def conclude(
 
     Raises ModelError for the registry.
     """
-    models = list(read_registry(directory_of(settings.models.directory)).values())
+    models = list(ModelLibrary.of(settings).known.values())
     flat = dict(leaves(settings.model_dump()))
     figures = {r: trial.figures for r, trial in done.chosen.items() if trial.figures is not None}
     chosen = {key: value for trial in done.chosen.values() for key, value in trial.values.items()}

@@ -29,6 +29,7 @@ from pipeline.engines.process.engine_process import (
 from pipeline.engines.specification import FINAL, QUICK
 from pipeline.evaluation.golden_sentence import Golden, read_golden
 from pipeline.models.automatic import recognizer_name
+from pipeline.models.library import ModelLibrary
 from pipeline.models.registry import KEYS, Role
 from pipeline.models.resolve import resolve
 from pipeline.tuning import plan
@@ -197,7 +198,7 @@ class Tuning:
 
 def model_path(role: Role, settings: Settings) -> Path:
     """Return the path of a role's model. Raises ModelError."""
-    return resolve(role, model_name(role, settings), settings.models.directory)
+    return resolve(role, model_name(role, settings), ModelLibrary.of(settings))
 
 
 def model_name(role: Role, settings: Settings) -> str:

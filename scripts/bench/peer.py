@@ -38,6 +38,7 @@ from pipeline.core.types import BLOCK_SAMPLES, SAMPLE_RATE, Pcm
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines.process import factory
 from pipeline.evaluation.voices import score_text
+from pipeline.models.library import ModelLibrary
 from pipeline.models.resolve import resolve
 from pipeline.protocol.caption import CaptionMessage, SourceText, TargetText
 from scripts.bench import recordings
@@ -195,7 +196,7 @@ def peers(material: Material, settings: Settings) -> list[Column]:
     voiced, detector_s = voiced_blocks(pcm, settings)
     engine = factory.recognizer(settings, Dictionary(settings))
     engine.load()
-    aligner = WordAligner(resolve("stt", settings.stt.model, settings.models.directory))
+    aligner = WordAligner(resolve("stt", settings.stt.model, ModelLibrary.of(settings)))
     found = []
     for name, counts in (("infinitely fast", False), ("computing counted", True)):
         clock = Clock(counts)

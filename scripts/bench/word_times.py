@@ -32,6 +32,7 @@ from pipeline.engines.protocols import Recognizer
 from pipeline.evaluation.reference import read_recording
 from pipeline.evaluation.voices import read_voices
 from pipeline.evaluation.word_errors import partners
+from pipeline.models.library import ModelLibrary
 from pipeline.models.resolve import resolve
 from pipeline.text.words import words
 from scripts.bench.recordings import (
@@ -175,7 +176,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def write(settings: Settings, folder: Path | None) -> None:
     """Align the recordings of a folder, or of the demo. Raises StarkError."""
     told = read_voices(folder or bundled("demo", "voices"))
-    aligner = WordAligner(resolve("stt", settings.stt.model, settings.models.directory))
+    aligner = WordAligner(resolve("stt", settings.stt.model, ModelLibrary.of(settings)))
     if folder is None:
         for name in ("sermon", "pauses"):
             audio = bundled("demo", f"{name}.flac")

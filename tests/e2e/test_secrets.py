@@ -17,11 +17,18 @@ SETTINGS = """
 token = "hush-token"
 [publish]
 nats = "nats://church:hush-nats@127.0.0.1:9"
-[outputs]
-youtube = "http://127.0.0.1:9/closedcaption?cid=hush-youtube"
-vmix = "http://me:hush-vmix@127.0.0.1:9"
-propresenter = "http://me:hush-propresenter@127.0.0.1:9"
-freeshow = "http://me:hush-freeshow@127.0.0.1:9"
+[[outputs]]
+program = "youtube"
+url = "http://127.0.0.1:9/closedcaption?cid=hush-youtube"
+[[outputs]]
+program = "vmix"
+url = "http://me:hush-vmix@127.0.0.1:9"
+[[outputs]]
+program = "propresenter"
+url = "http://me:hush-propresenter@127.0.0.1:9"
+[[outputs]]
+program = "freeshow"
+url = "http://me:hush-freeshow@127.0.0.1:9"
 [translate.final]
 engine = "marian"
 [log]
@@ -45,7 +52,7 @@ def test_no_secret_is_printed_written_or_served(folder: Path) -> None:
         done = call(*arguments, cwd=folder)
         told[" ".join(arguments)] = done.stdout + done.stderr
     assert 'token = "set"' in told["config --changed"]
-    assert 'youtube = "http://127.0.0.1:9"' in told["config --changed"]
+    assert 'url = "http://127.0.0.1:9"' in told["config --changed"]
     with started("run", "--input", "short.wav", cwd=folder) as program:
         program.until(lambda: [r for r in program.log if r.get("event") == "caption"], 90)
         for path in ("healthz", "metrics", "address"):

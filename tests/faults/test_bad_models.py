@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from pipeline.core.resources import bundled
-from pipeline.models.store import MANIFEST, Manifest, StoredFile, digest, nobody
+from pipeline.models.library import MANIFEST, Manifest, StoredFile, digest, nobody
 from scripts.support.program import SERMON, call, started
 from tests.support.model_fixtures import pulled, starter_files
 from tests.support.needs import needs_file

@@ -12,9 +12,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pipeline.core.resources import bundled
+from pipeline.models.library import ModelLibrary
 from pipeline.models.registry import KEYS, hub_id, read_registry
 from pipeline.models.resolve import resolve
-from pipeline.models.store import Store
 from tests.support.material import FUZZ, TEXTS, VALUES, accepted, damaged, toml
 
 SHIPPED = bundled("models", "registry.toml").read_bytes()
@@ -57,7 +57,7 @@ def test_any_names_of_ones_own_are_taken_or_refused(
     own.write_text("".join(f"[[models]]\n{toml(entry)}" for entry in entries), "utf-8")
     known = accepted(lambda: read_registry(tmp_path), str(own))
     for name, model in (known or {}).items():
-        accepted(functools.partial(resolve, model.role, name, tmp_path), name)
+        accepted(functools.partial(resolve, model.role, name, ModelLibrary(tmp_path)), name)
 
 
 @pytest.mark.slow
@@ -75,7 +75,7 @@ def test_a_damaged_registry_is_taken_or_refused_by_its_name(tmp_path: Path, cont
 @FUZZ
 @given(damaged(orjson.dumps(MANIFEST)) | MANIFESTS)
 def test_any_manifest_is_taken_or_refused(tmp_path: Path, content: bytes) -> None:
-    store = Store(tmp_path)
+    store = ModelLibrary(tmp_path)
     (tmp_path / "mine").mkdir(exist_ok=True)
     (tmp_path / "mine" / "manifest.json").write_bytes(content)
     store.names()
@@ -95,5 +95,5 @@ def test_any_manifest_is_taken_or_refused(tmp_path: Path, content: bytes) -> Non
 def test_any_name_in_the_settings_is_a_path_or_refused_by_its_key(
     tmp_path: Path, role: Any, value: str
 ) -> None:
-    accepted(lambda: resolve(role, value, tmp_path), KEYS[role], str(tmp_path))
+    accepted(lambda: resolve(role, value, ModelLibrary(tmp_path)), KEYS[role], str(tmp_path))
     hub_id(value)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from pipeline.core.resources import bundled
+from pipeline.models.library import Manifest, ModelLibrary, StoredFile, digest, nobody
 from pipeline.models.registry import Role
-from pipeline.models.store import Manifest, Store, StoredFile, digest, nobody
 from tests.support.needs import needs_file
 
 REVISION = "0123456789abcdef0123456789abcdef01234567"
@@ -14,7 +14,7 @@ REVISION = "0123456789abcdef0123456789abcdef01234567"
 
 def pulled(directory: Path, name: str, role: Role, content: dict[str, bytes]) -> Manifest:
     """Put a model with these files into the store at `directory`."""
-    store = Store(directory)
+    store = ModelLibrary(directory)
     source = store.partial(name) / REVISION
     source.mkdir(parents=True)
     for path, data in content.items():

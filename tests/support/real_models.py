@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pipeline.core.errors import ModelError
 from pipeline.models.download import obtain
-from pipeline.models.store import Manifest, Store
+from pipeline.models.library import Manifest, ModelLibrary
 from tests.support.needs import without
 
 _CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
@@ -22,7 +22,7 @@ def real_model(name: str) -> Path:
 
     Terms are accepted here for the tests on this machine alone.
     """
-    store = Store(_CACHE / "stark-translate" / "test-models")
+    store = ModelLibrary(_CACHE / "stark-translate" / "test-models")
     try:
         return store.path(_here(name, store))
     except ModelError as error:
@@ -30,7 +30,7 @@ def real_model(name: str) -> Path:
         raise
 
 
-def _here(name: str, store: Store) -> Manifest:
+def _here(name: str, store: ModelLibrary) -> Manifest:
     until_s = time.monotonic() + _BUSY_S
     while True:
         manifest = store.manifest(name)

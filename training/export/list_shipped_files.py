@@ -14,7 +14,7 @@ from pydantic import TypeAdapter
 
 from pipeline.core.resources import SHIPPED_MODELS
 from pipeline.models.integrity import FILE_LIST
-from pipeline.models.store import StoredFile, digest, nobody
+from pipeline.models.library import StoredFile, digest, nobody
 from scripts.support.paths import ROOT
 
 

@@ -16,7 +16,7 @@ from typing import BinaryIO, cast
 
 from pipeline.church.scripture.books import verses
 from pipeline.church.scripture.mention import Reference
-from pipeline.core.errors import VersesError
+from pipeline.core.errors import VersesError, writing
 from pipeline.core.files import WholeFile
 from pipeline.core.resources import bundled
 
@@ -177,14 +177,9 @@ def write(edition: Edition, folder: Path) -> Path:
     ]
     file = WholeFile(folder / f"{edition.name}.tsv.xz")
     file.content = lzma.compress("".join([head, *lines]).encode())
-    try:
+    with writing(folder, VersesError, "verses-unwritable", "Free some space, or change owner."):
         folder.mkdir(parents=True, exist_ok=True)
         file.flush()
-    except OSError as error:
-        message = f"{folder} cannot be written: {error.strerror}."
-        raise VersesError(
-            "verses-unwritable", message, "Free some space, or change owner."
-        ) from None
     return folder / f"{edition.name}.tsv.xz"
 
 

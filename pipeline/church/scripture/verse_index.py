@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from pipeline.church.scripture.editions import Edition
 from pipeline.church.scripture.mention import Reference
-from pipeline.core.errors import VersesError
+from pipeline.core.errors import VersesError, writing
 from pipeline.text.words import plain
 
 _FORMAT = 2
@@ -146,7 +146,7 @@ def build(
 
 def _write(folder: Path, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, object]) -> None:
     partial = folder.with_name(f"{folder.name}.partial")
-    try:
+    with writing(folder, VersesError, "verses-unwritable", "Free some space, or change owner."):
         shutil.rmtree(partial, ignore_errors=True)
         partial.mkdir(parents=True)
         for name, array in arrays.items():
@@ -154,11 +154,6 @@ def _write(folder: Path, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str,
         (partial / "index.json").write_text(json.dumps(facts), encoding="utf-8")
         shutil.rmtree(folder, ignore_errors=True)
         partial.rename(folder)  # a kill leaves a partial folder, never half an index
-    except OSError as error:
-        message = f"The index of verses cannot be written to {folder}: {error.strerror}."
-        raise VersesError(
-            "verses-unwritable", message, "Free some space, or change owner."
-        ) from None
 
 
 def load(folder: Path, sources: Callable[[], Mapping[str, str]] | None = None) -> VerseIndex:

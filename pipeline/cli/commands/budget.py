@@ -18,9 +18,9 @@ from pipeline.config.schema import Settings
 from pipeline.core.errors import UsageError
 from pipeline.core.sizes import human_size
 from pipeline.models.automatic import recognizer_name
-from pipeline.models.registry import Role, read_registry
+from pipeline.models.library import ModelLibrary
+from pipeline.models.registry import Role
 from pipeline.models.resolve import resolve
-from pipeline.models.store import directory_of
 from pipeline.tuning.budget import (
     GPUS,
     RAM_BANDWIDTH,
@@ -126,7 +126,8 @@ class _Models:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._known = read_registry(directory_of(settings.models.directory))
+        self._library = ModelLibrary.of(settings)
+        self._known = self._library.known
         final = settings.translate.final
         self.final = self._writing(final.model) if final.engine == "gemma" else None
 
@@ -169,7 +170,7 @@ class _Models:
     def _size(self, role: Role, name: str) -> int:
         if model := self._known.get(name):
             return model.size_bytes
-        path = resolve(role, name, self._settings.models.directory)
+        path = resolve(role, name, self._library)
         files = [path] if path.is_file() else [each for each in path.iterdir() if each.is_file()]
         return sum(file.stat().st_size for file in files)
 

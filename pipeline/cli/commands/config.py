@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
+from typing import Any
 
 import orjson
 
@@ -26,11 +28,27 @@ def _config(arguments: argparse.Namespace) -> int:
     for path, value in leaves(loaded.settings.model_dump()):
         if arguments.changed and value == default[path]:
             continue
-        table, key = path.rsplit(".", 1)
-        if table != section:
-            print(f"[{table}]")
-            section = table
         # This output gets into mails and issues.
-        setting = f"{key} = {orjson.dumps(shown(path, value)).decode()}"
-        print(f"{setting:<32} # {loaded.origins[path]}")
+        said, origin = shown(path, value), loaded.origins[path]
+        if "." in path:
+            table, key = path.rsplit(".", 1)
+            section = _print_table(f"[{table}]", {key: said}, origin, section)
+        elif path == "servers":
+            for name, keys in said.items():
+                section = _print_table(f"[servers.{name}]", keys, origin, section)
+        else:
+            for keys in said:
+                section = _print_table(f"[[{path}]]", keys, origin)
+    for line in loaded.advice:
+        print(f"# {line}")
     return 0
+
+
+def _print_table(head: str, keys: Mapping[str, Any], origin: str, before: str = "") -> str:
+    """Print keys of a table, its head unless that was the last one; return the head."""
+    if head != before:
+        print(head)
+    for key, value in keys.items():
+        setting = f"{key} = {orjson.dumps(value).decode()}"
+        print(f"{setting:<32} # {origin}")
+    return head

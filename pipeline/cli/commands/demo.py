@@ -16,8 +16,8 @@ from pipeline.core.resources import bundled
 from pipeline.daemon.context.sinks import Screen
 from pipeline.models.automatic import AUTO, FIRST, names_in_use, recognizer_name
 from pipeline.models.catalog import state
+from pipeline.models.library import ModelLibrary
 from pipeline.models.shipped import STARTER as STARTER_MODEL
-from pipeline.models.store import Store, directory_of
 
 DEMO = {"translate.source": "en", "translate.target": "es", "audio.channel": 1}
 """Settings that the demo's recording and reference demand, whatever the church has set."""
@@ -82,7 +82,7 @@ def _demo(arguments: argparse.Namespace) -> int:
 
 def _have_real_recognizer(settings: Settings) -> None:
     """Fetch the recognizer of human voices, once; without it the demo runs on the starter."""
-    store = Store(directory_of(settings.models.directory).absolute())
+    store = ModelLibrary.of(settings)
     if recognizer_name(settings) != STARTER_MODEL or state(store, FIRST)[0] == "here":
         return
     streams.say(f"Fetching {FIRST}, which hears real voices, once (--starter goes without it).")

@@ -17,6 +17,7 @@ from pipeline.engines.process.factory import recognizer, recognizer_spec
 from pipeline.learning.data.folder import AUDIO
 from pipeline.learning.training import TrainingOrder, commands, train
 from pipeline.models.automatic import require_languages
+from pipeline.models.library import ModelLibrary
 from pipeline.models.registry import KEYS
 from pipeline.models.resolve import resolve
 
@@ -83,7 +84,7 @@ def marian_base(settings: Settings, named: str) -> Path:
     name = named or settings.translate.partial.model
     key = "--base" if named else KEYS["marian"]
     require_languages("marian", name, settings, key=key)
-    return resolve("marian", name, settings.models.directory, key=key)
+    return resolve("marian", name, ModelLibrary.of(settings), key=key)
 
 
 def _gemma_base(settings: Settings, named: str) -> Path:
@@ -93,7 +94,7 @@ def _gemma_base(settings: Settings, named: str) -> Path:
     """
     if named:
         return Path(named)
-    return resolve("gemma", settings.translate.final.model, settings.models.directory)
+    return resolve("gemma", settings.translate.final.model, ModelLibrary.of(settings))
 
 
 def _hear(arguments: argparse.Namespace) -> int:

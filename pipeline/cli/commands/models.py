@@ -23,8 +23,8 @@ from pipeline.core.resources import SHIPPED_MODELS, bundled
 from pipeline.core.sizes import human_size
 from pipeline.models.automatic import models_in_use
 from pipeline.models.catalog import State, rows, state
-from pipeline.models.registry import KEYS, Role, hub_id, read_registry
-from pipeline.models.store import Store, again, directory_of
+from pipeline.models.library import ModelLibrary, again
+from pipeline.models.registry import KEYS, Role, hub_id
 
 _SAYS = "List, fetch and check the models that hear and translate."
 _EPILOG = """\
@@ -125,10 +125,9 @@ def _pull(arguments: argparse.Namespace) -> int:
     settings, store = _opened(arguments)
     names = list(arguments.names)
     if arguments.configured:
-        known = read_registry(store.directory)
         used = [value for _, value in _used(settings)]
         # A path looks like a hub id: what is a folder here is not fetched.
-        names += [n for n in used if n in known or (hub_id(n) and not Path(n).exists())]
+        names += [n for n in used if n in store.known or (hub_id(n) and not Path(n).exists())]
         if not names:
             print("The settings name no model that would have to be fetched.")
             return 0
@@ -147,7 +146,7 @@ def _pull(arguments: argparse.Namespace) -> int:
     return code
 
 
-def _pull_one(name: str, store: Store, arguments: argparse.Namespace) -> None:
+def _pull_one(name: str, store: ModelLibrary, arguments: argparse.Namespace) -> None:
     """Fetch one model, unless all of it is here. Raises ModelError."""
     if name in SHIPPED_MODELS:
         print(_SHIPS.format(name))
@@ -179,7 +178,7 @@ def _verify(arguments: argparse.Namespace) -> int:
     return code
 
 
-def _faults(store: Store, name: str) -> list[str]:
+def _faults(store: ModelLibrary, name: str) -> list[str]:
     """Return the faults of a model, after reading all of it."""
     try:
         manifest = store.manifest(name)
@@ -192,7 +191,7 @@ def _faults(store: Store, name: str) -> list[str]:
         return store.faults(manifest, hashes=True, on_bytes=lambda count: bars.advance(task, count))
 
 
-def _only_halves(store: Store) -> list[str]:
+def _only_halves(store: ModelLibrary) -> list[str]:
     return [name for name in store.halves() if name not in store.names()]
 
 
@@ -217,10 +216,10 @@ def _remove(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _opened(arguments: argparse.Namespace) -> tuple[Settings, Store]:
+def _opened(arguments: argparse.Namespace) -> tuple[Settings, ModelLibrary]:
     settings = settings_of(arguments).settings
     logs.configure(settings.log.level, settings.log.format)
-    return settings, Store(directory_of(settings.models.directory).absolute())
+    return settings, ModelLibrary.of(settings)
 
 
 def _used(settings: Settings) -> list[tuple[Role, str]]:

@@ -110,7 +110,7 @@ def _say_models(settings: Settings) -> None:
     names = names_in_use(settings)
     log.info("models", **{engine.replace(" ", "_"): name for engine, name in names.items()})
     if settings.stt.engine == "openai":
-        log.info("sound is sent", server=urlsplit(settings.stt.url).netloc)
+        log.info("sound is sent", server=urlsplit(settings.server_of(settings.stt).url).netloc)
     if names["recognizer"] == STARTER_MODEL:
         log.warning("starter", reason=SYNTHETIC, better=f"stark-translate models pull {FIRST}")
 
@@ -146,6 +146,8 @@ def _caption(
     recognizer = recognizer_name(settings)
     logs.configure(settings.log.level, settings.log.format)
     _say_models(settings)
+    for line in loaded.advice:
+        log.warning("old setting", advice=line)
     if mode == "live" and settings.translate.compare.engine != "none":
         log.info("not compared", reason="translate.compare is for rehearsals: dry-run and demo")
     made = factory.engine_processes(settings, compare=mode != "live")

@@ -21,6 +21,7 @@ from pipeline.evaluation.agreement import MeaningAgreement
 from pipeline.evaluation.comet import MODEL, CometKiwi
 from pipeline.evaluation.rescore import QualityRecord, judge_again
 from pipeline.learning.limits import limits_in_use
+from pipeline.models.library import ModelLibrary
 from pipeline.models.resolve import resolve
 from pipeline.records.quality import Decision, LogProbability, QualityEstimator
 from pipeline.review.refile import refile
@@ -82,7 +83,7 @@ def _meaning(asked: str | None, settings: Settings) -> MeaningAgreement | None:
     named = settings.learn.embedding if asked is None else asked
     if not named:
         return None
-    return MeaningAgreement(resolve("embedding", named, settings.models.directory))
+    return MeaningAgreement(resolve("embedding", named, ModelLibrary.of(settings)))
 
 
 def _write(folder: Path, judged: Sequence[QualityRecord]) -> Path:

@@ -15,6 +15,7 @@ from pathlib import Path
 from pipeline.cli.options import Commands, add_command, settings_of
 from pipeline.config.schema import Final, Settings
 from pipeline.core.errors import ModelError, UsageError
+from pipeline.models.library import ModelLibrary
 from pipeline.models.resolve import resolve
 
 _SAYS = (
@@ -104,7 +105,7 @@ def _served(arguments: argparse.Namespace, settings: Settings) -> Served:
     if arguments.key_file:
         _key(arguments.key_file)
     return Served(
-        model=resolve("gemma", name, settings.models.directory),
+        model=resolve("gemma", name, ModelLibrary.of(settings)),
         name=name,
         final=final,
         host=arguments.host,

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from pipeline.captions.board import CaptionBoard
+from pipeline.config.publishing import by_lang
 from pipeline.config.schema import Settings
 from pipeline.core.metrics import Metrics
 from pipeline.core.reports import Emit
@@ -181,7 +182,7 @@ def _leaves(settings: Settings, session: OpenSession, mode: Mode) -> _Leaves:
     return _Leaves(
         _publisher(settings, session) if settings.publish.nats else None,
         _outputs(settings),
-        _subtitles(session) if settings.outputs.hls else None,
+        _subtitles(session) if any(each.program == "hls" for each in settings.outputs) else None,
     )
 
 
@@ -208,5 +209,5 @@ def _outputs(settings: Settings) -> dict[str, OutputFeed]:
     source = settings.translate.source
     return {
         lang: OutputFeed(named, lambda: datetime.now(UTC), "source" if lang == source else "target")
-        for lang, named in settings.outputs.by_lang(settings.translate.target).items()
+        for lang, named in by_lang(settings.outputs, settings.translate.target).items()
     }

@@ -41,6 +41,7 @@ from pipeline.engines.protocols import Recognizer, Translator, never
 from pipeline.engines.specification import FINAL, QUICK, RECOGNIZER, SECOND, EngineSpec, Part
 from pipeline.models.automatic import recognizer_name, require_languages
 from pipeline.models.crash_history import crash_history
+from pipeline.models.library import ModelLibrary
 from pipeline.models.resolve import resolve
 from pipeline.models.windows import own_window_s
 
@@ -107,9 +108,9 @@ def local_recognizer_spec(settings: Settings) -> EngineSpec:
 
     Raises ModelError, ConfigError.
     """
-    stt, name = settings.stt, recognizer_name(settings)
+    stt, name, library = settings.stt, recognizer_name(settings), ModelLibrary.of(settings)
     require_languages("stt", name, settings)
-    model = resolve("stt", name, settings.models.directory)
+    model = resolve("stt", name, library)
     if stt.local_engine != "whisper":
         return moonshine_spec(stt, model)
     arguments = {
@@ -117,7 +118,7 @@ def local_recognizer_spec(settings: Settings) -> EngineSpec:
         "compute_type": stt.compute_type,
         "threads": stt.threads,
         "lang": settings.translate.source,
-        "window_s": stt.window_s or own_window_s(model, settings.models.directory),
+        "window_s": stt.window_s or own_window_s(model, library),
         "word_probabilities": stt.word_probabilities,
     }
     return EngineSpec("whisper", f"whisper:{model.name}", model, arguments, section="stt")
@@ -306,7 +307,8 @@ def _final_processes(
     turns: dict[str, Turns] = {}  # by the server's address
     for each in (settings, *settings.by_target()):
         final = each.translate.final
-        turns.setdefault(final.url, Turns(final.requests))
+        if final.engine == "openai":
+            turns.setdefault(each.server_of(final).url, Turns(final.requests))
     for spec, langs in alike:
         is_first = settings.translate.target in langs
         part = FINAL if is_first else _part(FINAL, ", ".join(langs))

@@ -12,9 +12,9 @@ from pipeline.core.extras import require_extra
 from pipeline.engines.prompts import Style, style_for
 from pipeline.engines.specification import EngineSpec
 from pipeline.models.automatic import require_languages
-from pipeline.models.registry import Role, read_registry
+from pipeline.models.library import ModelLibrary
+from pipeline.models.registry import Role
 from pipeline.models.resolve import resolve
-from pipeline.models.store import directory_of
 
 
 def moonshine_spec(stt: Stt, model: Path) -> EngineSpec:
@@ -38,9 +38,7 @@ def behind_server(local: EngineSpec, settings: Settings) -> EngineSpec:
     stt = settings.stt
     server = {
         "model": stt.server_model,
-        "url": stt.url,
-        "key_file": stt.key_file,
-        "ca_file": stt.ca_file,
+        **settings.server_of(stt).model_dump(),
         "lang": settings.translate.source,
         "deadline_s": stt.deadline_s,
         "section": "stt",
@@ -57,8 +55,8 @@ def openai_spec(
     local: EngineSpec | None = None,
 ) -> EngineSpec:
     """Return the description of a translator on a server; `local` is what stands in for it."""
-    where = {"url": chosen.url, "key_file": chosen.key_file, "ca_file": chosen.ca_file}
-    arguments: dict[str, Any] = {**_asked(settings, chosen), **where}
+    server = settings.server_of(chosen).model_dump()
+    arguments: dict[str, Any] = {**_asked(settings, chosen), **server}
     if local is not None:
         # As plain values: the description goes to another process.
         arguments["local"] = local.as_json()
@@ -145,10 +143,10 @@ def _asked(settings: Settings, chosen: Partial | Final | Compare) -> dict[str, A
 def _model(role: Role, name: str, settings: Settings, section: str, key: str = "model") -> Path:
     key = f"{section}.{key}"
     require_languages(role, name, settings, key=key)
-    return resolve(role, name, settings.models.directory, key=key)
+    return resolve(role, name, ModelLibrary.of(settings), key=key)
 
 
 def _style(settings: Settings, chosen: Partial | Final | Compare) -> Style:
     """Return how the model is asked: as the registry has it, else as it looks."""
-    model = read_registry(directory_of(settings.models.directory)).get(chosen.model)
+    model = ModelLibrary.of(settings).known.get(chosen.model)
     return (model.prompt if model else "") or style_for(chosen.model)

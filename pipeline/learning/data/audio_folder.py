@@ -13,7 +13,7 @@ import orjson
 
 from pipeline.core.files import write_whole
 from pipeline.learning.data.pairs import LearningPair
-from pipeline.models.store import link_or_copy
+from pipeline.models.library import link_or_copy
 from pipeline.session.recordings import recording_path
 
 FOLDER = "audio"

@@ -152,7 +152,7 @@ def remove(data: DataFolder, session: str) -> bool:
 
     What was made of them, such as a mix, is made again by its own step. Raises LearningError.
     """
-    try:
+    with data.writing():
         drop_sound(data.path, session)
         for name in (PAIRS, MODERATE):
             every = read_pairs(data.path / name)
@@ -161,8 +161,6 @@ def remove(data: DataFolder, session: str) -> bool:
                 data.write_pairs(name, kept)
         there = data.session_file(session).exists()
         data.session_file(session).unlink(missing_ok=True)
-    except OSError as error:
-        raise data.unwritable(error) from None
     if there:
         data.enter(LedgerEntry(session=session, utc=utc_now(), removed=True))
     return there
@@ -180,13 +178,11 @@ def _hindrance(folder: Path) -> str:
 
 def _store(data: DataFolder, folder: Path, found: Harvest, entry: LedgerEntry) -> None:
     """Keep what a session gave: its sound, its pairs, and then the ledger's line."""
-    try:
+    with data.writing():
         # It may be read again, and have lost recordings since.
         drop_sound(data.path, folder.name)
         keep_sound(data.path, folder, found.pairs)
         write_harvest(data.session_file(folder.name), found)
-    except OSError as error:
-        raise data.unwritable(error) from None
     # Last: after a kill before this line the session is only read again.
     data.enter(entry)
 
@@ -241,7 +237,7 @@ def _finish(
 ) -> None:
     """Write the sound's metadata and the manifest. Raises LearningError."""
     figures = {key: value for key, value in asdict(made).items() if key != "calibration"}
-    try:
+    with data.writing():
         write_metadata(data.path, every)
         write_manifest(
             data.path / MANIFEST,
@@ -250,5 +246,3 @@ def _finish(
             settings={"shares": asdict(settings.shares), "accept": made.calibration.accept},
             figures=figures,
         )
-    except OSError as error:
-        raise data.unwritable(error) from None

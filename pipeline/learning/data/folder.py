@@ -17,9 +17,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
+from typing import Generic, TypeVar
 
 import orjson
 from pydantic import TypeAdapter
@@ -30,6 +32,8 @@ from pipeline.learning.data.harvest import Harvest, read_harvest
 from pipeline.learning.data.pairs import LearningPair, read_pairs, write_pairs
 from pipeline.protocol.codec import parse_json
 from pipeline.session.reader import read_lines
+
+T = TypeVar("T")
 
 LEDGER = "ledger.jsonl"
 PAIRS = "pairs.jsonl"
@@ -54,9 +58,6 @@ class LedgerEntry:
     counts: Mapping[str, int] = field(default_factory=dict)
 
 
-_ENTRY = TypeAdapter(LedgerEntry)
-
-
 class DataFolder:
     """The folder, opened for one step at a time."""
 
@@ -66,11 +67,9 @@ class DataFolder:
     @contextmanager
     def hold(self) -> Iterator[None]:
         """Make the folder and keep other steps out of it. Raises LearningError."""
-        try:
+        with self.writing():
             (self.path / "sessions").mkdir(parents=True, exist_ok=True)
             fd = os.open(self.path / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        except OSError as error:
-            raise self.unwritable(error) from None
         try:
             is_free = True
             with suppress(OSError):  # of a file system that knows no locks
@@ -85,23 +84,11 @@ class DataFolder:
 
     def ledger(self) -> dict[str, LedgerEntry]:
         """Return the last entry about each session. Raises LearningError."""
-        path = self.path / LEDGER
-        try:
-            entries = read_lines(path, _parse_entry) if path.exists() else []
-        except SessionError as error:
-            raise LearningError("ledger-unreadable", error.message, error.fix) from None
-        return {entry.session: entry for entry in entries}
+        return {entry.session: entry for entry in _SESSIONS.read(self)}
 
     def enter(self, entry: LedgerEntry) -> None:
         """Append to the ledger; it outlives a power cut. Raises LearningError."""
-        try:
-            file = GrowingFile(self.path / LEDGER, sync=True, keep=True)
-            try:
-                file.append(orjson.dumps(entry, option=orjson.OPT_APPEND_NEWLINE))
-            finally:
-                file.close()
-        except OSError as error:
-            raise self.unwritable(error) from None
+        _SESSIONS.append(self, entry)
 
     def session_file(self, session: str) -> Path:
         """Return where that is which a session gave."""
@@ -117,27 +104,49 @@ class DataFolder:
 
     def write_pairs(self, name: str, pairs: list[LearningPair]) -> None:
         """Write one of the folder's files of pairs. Raises LearningError."""
-        try:
+        with self.writing():
             write_pairs(self.path / name, pairs)
-        except OSError as error:
-            raise self.unwritable(error) from None
 
     def write_json(self, name: str, content: object) -> None:
         """Write a file of JSON in one piece. Raises LearningError."""
         options = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
-        try:
+        with self.writing():
             write_whole(self.path / name, orjson.dumps(content, option=options))
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Turn an OSError of the block into a LearningError (learning-unwritable)."""
+        try:
+            yield
         except OSError as error:
-            raise self.unwritable(error) from None
-
-    def unwritable(self, error: OSError) -> LearningError:
-        """Return the error of a folder that cannot be written."""
-        return LearningError(
-            "learning-unwritable",
-            f"{error.filename or self.path} cannot be written: {error.strerror or error}.",
-            "Make room, or set learn.directory (or --data) to another folder; nothing is lost.",
-        )
+            raise LearningError(
+                "learning-unwritable",
+                f"{error.filename or self.path} cannot be written: {error.strerror or error}.",
+                "Make room, or set learn.directory (or --data) to another folder; nothing is lost.",
+            ) from None
 
 
-def _parse_entry(line: bytes) -> LedgerEntry:
-    return parse_json(_ENTRY, line)
+class Ledger(Generic[T]):
+    """A file of the data folder that grows by JSON lines, each an entry of one kind."""
+
+    def __init__(self, name: str, kind: type[T]) -> None:
+        self._name = name
+        self._adapter = TypeAdapter(kind)
+
+    def read(self, data: DataFolder) -> list[T]:
+        """Return all entries, the oldest first. Raises LearningError (learning-unreadable)."""
+        path = data.path / self._name
+        try:
+            return read_lines(path, partial(parse_json, self._adapter)) if path.exists() else []
+        except SessionError as error:
+            raise LearningError("learning-unreadable", error.message, error.fix) from None
+
+    def append(self, data: DataFolder, entry: T) -> None:
+        """Append an entry; it outlives a power cut. Raises LearningError."""
+        with data.writing():
+            data.path.mkdir(parents=True, exist_ok=True)
+            with closing(GrowingFile(data.path / self._name, sync=True, keep=True)) as file:
+                file.append(orjson.dumps(entry, option=orjson.OPT_APPEND_NEWLINE))
+
+
+_SESSIONS = Ledger(LEDGER, LedgerEntry)

@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 from pydantic import TypeAdapter
 
-from pipeline.core.errors import LearningError, ProtocolError
+from pipeline.core.errors import LearningError, ProtocolError, writing
 from pipeline.core.files import write_whole
 from pipeline.dictionary.rules import key
 from pipeline.learning.data.corpora import Verse, read_bible, read_general
@@ -158,7 +158,8 @@ def _write(
 ) -> None:
     """Write the files; the manifest last, so that a mix without one is known to be half."""
     langs = about["langs"]
-    try:
+    fix = "Make room, or give another --out; nothing is lost."
+    with writing(out, LearningError, "learning-unwritable", fix):
         out.mkdir(parents=True, exist_ok=True)
         (out / "manifest.json").unlink(missing_ok=True)
         write_whole(out / TRAIN, b"".join(example_line(each, langs) for each in made.examples))
@@ -176,9 +177,3 @@ def _write(
                 "treated": made.treated,
             },
         )
-    except OSError as error:
-        raise LearningError(
-            "learning-unwritable",
-            f"{out} cannot be written: {error.strerror or error}.",
-            "Make room, or give another --out; nothing is lost.",
-        ) from None

@@ -28,7 +28,7 @@ from pipeline.learning.teach.teaching import (
     TeachingOrder,
     teacher_gone,
     translated,
-    unwritable,
+    writing_to,
 )
 
 MIX = "mix"
@@ -67,7 +67,7 @@ def write_student_mix(order: TeachingOrder, lessons: Sequence[Lesson]) -> Mappin
             "weight": lesson.weight,
         }
         lines.append(orjson.dumps(fields, option=orjson.OPT_APPEND_NEWLINE))
-    try:
+    with writing_to(place):
         place.mkdir(parents=True, exist_ok=True)
         write_whole(place / TRAIN, b"".join(lines))
         # As it is: the student is measured against what people wrote, not against its teacher.
@@ -79,8 +79,6 @@ def write_student_mix(order: TeachingOrder, lessons: Sequence[Lesson]) -> Mappin
             settings={"teacher": order.teacher, "share": SHARE, "parts": list(order.parts)},
             figures=counts,
         )
-    except OSError as error:
-        raise unwritable(place, error) from None
     return counts
 
 
@@ -127,7 +125,7 @@ def gap_closed(rows: Mapping[str, Row]) -> dict[str, float | None]:
 
 def write_rows(order: TeachingOrder, rows: Mapping[str, Row], inputs: Sequence[Path]) -> None:
     """Keep the comparison beside the student. Raises LearningError (learning-unwritable)."""
-    try:
+    with writing_to(order.out):
         write_manifest(
             order.out / "distilled.json",
             step="distill",
@@ -138,8 +136,6 @@ def write_rows(order: TeachingOrder, rows: Mapping[str, Row], inputs: Sequence[P
                 "gap closed": gap_closed(rows),
             },
         )
-    except OSError as error:
-        raise unwritable(order.out, error) from None
 
 
 def _is_taught(source: str) -> bool:

@@ -17,6 +17,7 @@ from pipeline.engines.protocols import Translator
 from pipeline.learning.compare import weights_of
 from pipeline.learning.manifest import sha256
 from pipeline.learning.teach.distill import BEAM
+from pipeline.models.library import ModelLibrary
 from pipeline.models.resolve import resolve
 
 TeacherEngine: TypeAlias = Literal["gemma", "marian", "exllamav2", "openai"]
@@ -62,17 +63,17 @@ class Teacher:
             each.load()
             if self.engine == "openai" and each.degraded_reason:
                 # Now, and not when the student has been trained and the rows need it.
+                place = self.settings.server_of(final).url
                 raise LearningError(
                     "teacher-gone",
-                    f"{self.model} at {final.url} cannot teach: {each.degraded_reason}",
+                    f"{self.model} at {place} cannot teach: {each.degraded_reason}",
                     "Start the server, or name another one with --teacher-url.",
                 )
         return made
 
     def _translator(self) -> Translator:
         if self.engine == "marian":
-            directory = self.settings.models.directory
-            model = resolve("marian", self.model, directory)
+            model = resolve("marian", self.model, ModelLibrary.of(self.settings))
             return Marian(model, beam=BEAM, target=self.settings.translate.target)
         made = final_translator(self.settings)
         if made is None:
@@ -106,12 +107,14 @@ def choose_teacher(loaded: Loaded, asked: Asked) -> Teacher:
 def _final(loaded: Loaded, engine: TeacherEngine, model: str, asked: Asked) -> Mapping[str, Any]:
     """Return the keys with which the final translator is the teacher."""
     final = loaded.settings.translate.final
-    keys = {"engine": engine, "model": model, "deadline_s": _DEADLINE_S}
+    keys: dict[str, Any] = {"engine": engine, "model": model, "deadline_s": _DEADLINE_S}
     if (engine, model) != (final.engine, final.model) or asked.prompt:
         keys["prompt"] = asked.prompt or "auto"
-    if engine == "openai":
-        keys |= _server(loaded.settings, asked)
-    return {f"translate.final.{key}": value for key, value in keys.items()}
+    flags = {f"translate.final.{key}": value for key, value in keys.items()}
+    server = _server(loaded.settings, asked)
+    if engine == "openai" and server["url"]:
+        flags |= {"servers.teacher": server, "translate.final.server": "teacher"}
+    return flags
 
 
 def _engine(settings: Settings, asked: Asked) -> TeacherEngine:
@@ -139,19 +142,18 @@ def _own_model(settings: Settings, engine: TeacherEngine, asked: Asked) -> str:
 
 def _is_server_in_use(settings: Settings, asked: Asked) -> bool:
     final = settings.translate.final
-    return final.engine == "openai" and asked.url.rstrip("/") in ("", final.url)
+    own = settings.server_of(final).url if final.engine == "openai" else None
+    return own is not None and asked.url.rstrip("/") in ("", own)
 
 
 def _server(settings: Settings, asked: Asked) -> Mapping[str, str]:
-    """Return the keys that say where a server is and how it is opened."""
-    final = settings.translate.final
+    """Return where the server is and how it is opened."""
+    given = {"url": asked.url, "key_file": asked.key_file, "ca_file": asked.ca_file}
     # A key is for the server that it was given for.
-    own = _is_server_in_use(settings, asked)
-    return {
-        "url": asked.url or final.url,
-        "key_file": asked.key_file or (final.key_file if own else ""),
-        "ca_file": asked.ca_file or (final.ca_file if own else ""),
-    }
+    if _is_server_in_use(settings, asked):
+        own = settings.server_of(settings.translate.final).model_dump()
+        given = {key: given[key] or own[key] for key in given}
+    return given
 
 
 def _model_id(engine: TeacherEngine, model: str, settings: Settings) -> str:
@@ -161,7 +163,7 @@ def _model_id(engine: TeacherEngine, model: str, settings: Settings) -> str:
         case "exllamav2":
             return _file_id(Path(model).expanduser())
         case _:
-            return _file_id(resolve(engine, model, settings.models.directory))
+            return _file_id(resolve(engine, model, ModelLibrary.of(settings)))
 
 
 def _file_id(model: Path) -> str:

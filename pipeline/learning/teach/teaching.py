@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from typing import Any
 import orjson
 from pydantic import TypeAdapter
 
-from pipeline.core.errors import EngineError, LearningError, SessionError
+from pipeline.core.errors import EngineError, LearningError, SessionError, writing
 from pipeline.core.files import GrowingFile, write_whole
 from pipeline.engines.protocols import Translator, never
 from pipeline.learning.manifest import sha256
@@ -76,27 +76,24 @@ def teach(
     """
     lines = _mix_lines(order)
     path = order.out / TAUGHT
-    try:
+    with writing_to(order.out):
         order.out.mkdir(parents=True, exist_ok=True)
         # Before the file is made: without it this is a first teaching.
         _require_same(order)
         # No fsync: what a power cut takes of the end is taught once more.
         file = GrowingFile(path, sync=False, keep=True)
-    except OSError as error:
-        raise unwritable(order.out, error) from None
     lessons = _read(path, order.langs)
     on_start(len(lessons), len(lines))
-    try:
-        # Closed here, whatever happens: left to Python, it would end its threads some time later.
-        with closing(_certain(order, lines[len(lessons) :], teachers)) as certain:
-            for lesson in certain:
-                file.append(_line(lesson, order.langs))
-                lessons.append(lesson)
-                on_lesson()
-    except OSError as error:
-        raise unwritable(order.out, error) from None
-    finally:
-        file.close()
+    # Closed here, whatever happens: left to Python, `_certain` would end its threads later.
+    with (
+        closing(file),
+        writing_to(order.out),
+        closing(_certain(order, lines[len(lessons) :], teachers)) as certain,
+    ):
+        for lesson in certain:
+            file.append(_line(lesson, order.langs))
+            lessons.append(lesson)
+            on_lesson()
     if not any(lesson.teacher for lesson in lessons):
         raise LearningError(
             "teacher-silent",
@@ -121,13 +118,10 @@ def teacher_gone(teacher: str, error: EngineError, kept: str) -> LearningError:
     )
 
 
-def unwritable(place: Path, error: OSError) -> LearningError:
-    """Return the error for a folder that takes no more."""
-    return LearningError(
-        "learning-unwritable",
-        f"{place} cannot be written: {error.strerror or error}.",
-        "Make room, or give another --out; what was taught until then is kept.",
-    )
+def writing_to(place: Path) -> AbstractContextManager[None]:
+    """Turn an OSError of the block into the error for a folder that takes no more."""
+    fix = "Make room, or give another --out; what was taught until then is kept."
+    return writing(place, LearningError, "learning-unwritable", fix)
 
 
 def _certain(

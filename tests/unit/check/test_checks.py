@@ -68,6 +68,14 @@ def test_the_settings_tell_their_file(tmp_path: Path) -> None:
     assert "en to es" in result.message
 
 
+def test_a_check_says_how_old_keys_are_written_now(tmp_path: Path) -> None:
+    file = tmp_path / "church.toml"
+    file.write_text('[outputs]\nvmix = "http://a:1/"\n')
+    result = told("settings", load(file))
+    assert (result.verdict, result.code) == ("look", "old-keys")
+    assert 'write [[outputs]] with program = "vmix", url.' in result.fix
+
+
 def test_a_language_that_gemma_cannot_be_asked_for_is_red(tmp_path: Path) -> None:
     result = told("settings", loaded(tmp_path, translate__target="xx"))
     assert (result.ok, result.code) == (False, "lang-unknown")

@@ -176,7 +176,7 @@ class TestServers:
         flags = {"translate.final.engine": "openai", "translate.final.url": url}
         result = told("server", flags)["server-final"]
         assert (result.ok, result.code) == (False, "server-gone")
-        assert "translate.final.url" in result.fix
+        assert "translate.final.server" in result.fix
 
 
 @pytest.mark.slow
@@ -215,7 +215,7 @@ class TestRecognizerOnAServer:
         assert "stt.server_model" in other.fix
         gone = self.found(f"http://127.0.0.1:{free_port()}/v1")["server-stt"]
         assert (gone.ok, gone.code) == (False, "server-gone")
-        assert "stt.url" in gone.fix
+        assert "stt.server" in gone.fix
 
     def test_the_recognizer_here_is_checked_without_the_server(self) -> None:
         found = self.found(f"http://127.0.0.1:{free_port()}/v1", "stt")

@@ -37,5 +37,5 @@ def test_a_key_on_an_open_network_is_said(tmp_path: Path) -> None:
     server = OpenAi(MODEL, url=OPEN, key_file=arguments["key_file"])
     server.server.check_model = lambda **_: None  # type: ignore[method-assign]
     passed = ask_to_translate(server, spec)
-    assert (passed.code, "translate.final.url" in passed.advice) == ("server-key-open", True)
+    assert (passed.code, "translate.final.server" in passed.advice) == ("server-key-open", True)
     assert place_of(spec) == (MODEL, OPEN, arguments["key_file"], "")

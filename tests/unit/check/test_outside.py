@@ -39,7 +39,7 @@ def test_a_program_that_is_not_there_is_named_and_its_secret_is_not(
 ) -> None:
     result = told(tmp_path, outputs__youtube=url)["output-youtube"]
     assert (result.verdict, result.code) == ("look", "output-unreachable")
-    assert "outputs.youtube" in result.fix
+    assert "the url of youtube in [[outputs]]" in result.fix
     assert "IPAddressAllow=" in result.fix
     assert "secret" not in result.message + result.fix
 

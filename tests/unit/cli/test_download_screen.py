@@ -10,8 +10,8 @@ import pytest
 
 from pipeline.cli.download_screen import Download
 from pipeline.core.errors import ModelError
+from pipeline.models.library import ModelLibrary
 from pipeline.models.orders import order, sources
-from pipeline.models.store import Store
 from tests.support.package_index import Index, entry, index_here, pip_asks_only, registry
 
 FILES = {"config.json": b"{}", "model.bin": b"weights" * 1000, "tokenizer.json": b"{}"}
@@ -24,9 +24,9 @@ class Terminal(io.StringIO):
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Store:
+def store(tmp_path: Path) -> ModelLibrary:
     registry(tmp_path, entry("ours", FILES, PARTS, 'licence = "Gemma"\n'))
-    return Store(tmp_path)
+    return ModelLibrary(tmp_path)
 
 
 def offer(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -36,7 +36,7 @@ def offer(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.slow
 def test_licence_terms_and_source_are_shown(
-    store: Store, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    store: ModelLibrary, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with index_here() as index, Download(accept_terms=True) as shown:
         offer(index, monkeypatch)
@@ -49,7 +49,7 @@ def test_licence_terms_and_source_are_shown(
 
 @pytest.mark.slow
 def test_a_source_that_fails_costs_one_line(
-    store: Store, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    store: ModelLibrary, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     registry(store.directory, entry("ours", FILES, PARTS, 'repository = "church/whisper"\n'))
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
@@ -67,7 +67,7 @@ def test_a_source_that_fails_costs_one_line(
     [("yes\n", True), ("Y\n", True), ("\n", False), ("no\n", False), ("", False)],
 )
 def test_terms_are_asked_for_on_a_terminal(
-    store: Store, monkeypatch: pytest.MonkeyPatch, typed: str, accepted: bool
+    store: ModelLibrary, monkeypatch: pytest.MonkeyPatch, typed: str, accepted: bool
 ) -> None:
     ordered = order(sources("ours", store)[0])
     terminal = Terminal()
@@ -78,6 +78,6 @@ def test_terms_are_asked_for_on_a_terminal(
     assert "https://ai.google.dev/gemma/terms" in terminal.getvalue()
 
 
-def test_without_a_terminal_nobody_is_asked(store: Store) -> None:
+def test_without_a_terminal_nobody_is_asked(store: ModelLibrary) -> None:
     with Download() as shown, pytest.raises(ModelError, match=r"\[terms-not-accepted\]"):
         shown.obtain("ours", store)

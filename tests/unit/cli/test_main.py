@@ -59,9 +59,28 @@ def test_config_shows_every_value_and_its_origin(
     assert 'engine = "marian"' in text
     assert "# environment" in text
     assert "hush" not in text
-    assert len([line for line in text.splitlines() if " = " in line]) == len(
-        list(leaves(Settings().model_dump()))
+    every = [path for path, _ in leaves(Settings().model_dump())]
+    # Of servers and outputs there are none.
+    assert len([line for line in text.splitlines() if " = " in line]) == len(every) - 2
+
+
+@pytest.mark.usefixtures("own_final_model")
+def test_config_shows_what_old_keys_mean_now(capsys: pytest.CaptureFixture[str]) -> None:
+    old = '[outputs]\nvmix = "http://me:hush@a:1/"\n[stt]\nurl = "http://gpu:1/v1"\n'
+    Path("config.toml").write_text(old)
+    code, text = said(capsys, "config", "--changed")
+    assert (code, [line.split("#")[0].strip() for line in text.splitlines()]) == (
+        0,
+        [
+            *("[stt]", 'server = "stt"', "[servers.stt]", 'url = "http://gpu:1/v1"'),
+            *('key_file = ""', 'ca_file = ""', "[[outputs]]", 'program = "vmix"'),
+            *('url = "http://a:1"', 'lang = ""', 'place = ""', "", ""),
+        ],
     )
+    assert text.splitlines()[-2:] == [
+        '# config.toml: outputs.vmix: write [[outputs]] with program = "vmix", url.',
+        '# config.toml: stt.url: write [servers.NAME] with url, and server = "NAME" in [stt].',
+    ]
 
 
 @pytest.mark.usefixtures("own_final_model")

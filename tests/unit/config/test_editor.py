@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from pipeline.config.editor import Value, edit, section, write
 from pipeline.config.loader import leaves
 from pipeline.config.schema import Settings
+from pipeline.config.spelling import without_expert
 from pipeline.core.errors import ConfigError
 from pipeline.core.resources import bundled
 
@@ -31,7 +32,7 @@ OTHERS: dict[type, st.SearchStrategy[Any]] = {
 
 
 def keys(text: str) -> dict[str, Any]:
-    return dict(leaves(tomllib.loads(text)))
+    return dict(leaves(without_expert(tomllib.loads(text))))
 
 
 def test_a_value_changes_and_its_comment_keeps_its_column() -> None:
@@ -45,6 +46,11 @@ def test_a_value_too_long_for_its_column_pushes_the_comment() -> None:
     text = '[stt]\nmodel = "x" # which\n'
     edited = edit(text, {"stt.model": "distil-large-v3"})
     assert edited == '[stt]\nmodel = "distil-large-v3" # which\n'
+
+
+def test_a_key_of_experts_is_edited_where_it_stands() -> None:
+    text = "[expert]\nstt.commit_s = 0.5 # age\n\n[stt]\nthreads = 2\n"
+    assert edit(text, {"stt.commit_s": 1.5}) == text.replace("0.5", "1.5")
 
 
 def test_only_the_key_of_its_own_table() -> None:

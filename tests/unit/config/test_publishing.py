@@ -5,6 +5,7 @@ import re
 import pytest
 
 from pipeline.config.loader import load
+from pipeline.config.publishing import by_lang
 from pipeline.core.errors import ConfigError
 
 
@@ -37,45 +38,43 @@ def test_a_church_is_one_word_that_nats_takes(church: str) -> None:
         load(flags={"publish.church": church})
 
 
-PROGRAMS = {
-    "outputs.youtube": "http://127.0.0.1:1/c",
-    "outputs.vmix": "http://127.0.0.1:2",
-    "outputs.freeshow": "http://127.0.0.1:3",
-}
+PROGRAMS = [
+    {"program": "youtube", "url": "http://127.0.0.1:1/c"},
+    {"program": "vmix", "url": "http://127.0.0.1:2"},
+    {"program": "vmix", "url": "http://127.0.0.1:3", "lang": "fr", "place": "2, Text"},
+    {"program": "hls"},
+]
 
 
 def test_programs_show_the_first_target_unless_they_name_a_language() -> None:
-    named = {"outputs.vmix_lang": "fr", "outputs.freeshow_lang": "es"}
-    targets = {"translate.targets": [{"lang": "fr"}]}
-    outputs = load(flags={**PROGRAMS, **named, **targets}).settings.outputs
-    by_lang = outputs.by_lang("es")
-    shown = {
-        lang: [name for name in ("youtube", "vmix", "propresenter", "freeshow") if getattr(o, name)]
-        for lang, o in by_lang.items()
-    }
-    assert shown == {"es": ["youtube", "freeshow"], "fr": ["vmix"]}
-    assert load(flags=PROGRAMS).settings.outputs.by_lang("es") == {
-        "es": load(flags=PROGRAMS).settings.outputs
-    }
-    assert load().settings.outputs.by_lang("es") == {}
+    flags = {"outputs": PROGRAMS, "translate.targets": [{"lang": "fr"}]}
+    youtube, first, second, _ = outputs = load(flags=flags).settings.outputs
+    assert by_lang(outputs, "es") == {"es": (youtube, first), "fr": (second,)}
+    assert (first.shows_in, second.shows_in) == ("1, Message.Text", "2, Text")
+    assert by_lang((), "es") == {}
 
 
 @pytest.mark.parametrize("lang", ["en", "es", "fr", ""])
 def test_a_program_shows_what_is_spoken_or_translated_into(lang: str) -> None:
-    flags = {"outputs.youtube_lang": lang, "translate.targets": [{"lang": "fr"}]}
-    assert load(flags=flags).settings.outputs.youtube_lang == lang
+    flags = {"outputs": [{**PROGRAMS[0], "lang": lang}], "translate.targets": [{"lang": "fr"}]}
+    assert load(flags=flags).settings.outputs[0].lang == lang
 
 
 def test_a_language_that_there_is_not_is_refused_by_name() -> None:
-    says = "^outputs.youtube_lang is 'fr', which is neither .* this service has es, en "
+    says = r"^outputs: lang of youtube is 'fr', which is neither .* this service has es, en "
     with pytest.raises(ConfigError) as refused:
-        load(flags={"outputs.youtube_lang": "fr"})
+        load(flags={"outputs": [{**PROGRAMS[0], "lang": "fr"}]})
     assert re.match(says, str(refused.value).splitlines()[0]), refused.value
-    with pytest.raises(ConfigError, match="youtube_lang"):
-        load(flags={"outputs.youtube_lang": "French"})
+    with pytest.raises(ConfigError, match=r"outputs\.0\.lang"):
+        load(flags={"outputs": [{**PROGRAMS[0], "lang": "French"}]})
+
+
+def test_a_program_needs_an_address() -> None:
+    with pytest.raises(ConfigError, match=r"outputs\.0: program = .vmix. needs its url"):
+        load(flags={"outputs": [{"program": "vmix"}]})
 
 
 @pytest.mark.parametrize("host", ["vmix..local", "a" * 64 + ".local"])
 def test_an_address_that_cannot_be_looked_up_is_refused(host: str) -> None:
     with pytest.raises(ConfigError, match=r"is not a web address such as"):
-        load(flags={"outputs.vmix": f"http://{host}:8088"})
+        load(flags={"outputs": [{"program": "vmix", "url": f"http://{host}:8088"}]})

@@ -48,7 +48,7 @@ def test_every_key_that_may_hold_a_secret_is_marked() -> None:
             and not is_taken(path, "no address")
         )
     }
-    assert found == set(SECRETS)
+    assert found == {*SECRETS} - {"outputs"}, "a list: its addresses are tried below"
 
 
 def test_a_further_target_has_no_key_that_the_first_one_lacks() -> None:
@@ -65,16 +65,21 @@ def test_a_further_target_has_no_key_that_the_first_one_lacks() -> None:
         ("operator.token", "hush", "set"),
         ("operator.token", "", ""),
         (
-            "outputs.youtube",
-            "http://upload.youtube.com/closedcaption?cid=hush",
-            "http://upload.youtube.com",
+            "outputs",
+            [
+                {"program": "youtube", "url": "http://upload.youtube.com/closedcaption?cid=hush"},
+                {"program": "vmix", "url": "http://me:hush@[fd00::1]:8088/api"},
+            ],
+            [
+                {"program": "youtube", "url": "http://upload.youtube.com"},
+                {"program": "vmix", "url": "http://[fd00::1]:8088"},
+            ],
         ),
         (
             "publish.nats",
             "nats://church:hush@captions.example.org:4222",
             "nats://captions.example.org:4222",
         ),
-        ("outputs.vmix", "http://me:hush@[fd00::1]:8088/api", "http://[fd00::1]:8088"),
         ("server.port", 8765, 8765),
     ],
 )

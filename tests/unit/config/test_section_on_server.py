@@ -5,19 +5,21 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from pipeline.config.section import OnServer
+from pipeline.config.section import ModelServer, OnServer
 
 
 def test_an_address_is_kept_without_its_last_slash() -> None:
-    kept = OnServer(engine="openai", url="https://gpu.example.org:8000/v1/")
+    kept = ModelServer(url="https://gpu.example.org:8000/v1/")
     assert kept.url == "https://gpu.example.org:8000/v1"
-    assert OnServer(engine="openai", url="http://[::1]:8080").url == "http://[::1]:8080"
+    assert ModelServer(url="http://[::1]:8080").url == "http://[::1]:8080"
 
 
 def test_only_an_engine_on_a_server_needs_an_address() -> None:
-    assert OnServer(engine="gemma").url == ""
-    with pytest.raises(ValidationError, match="needs the server's url"):
+    assert OnServer(engine="gemma").server == ""
+    with pytest.raises(ValidationError, match='needs server = "NAME"'):
         OnServer(engine="openai")
+    with pytest.raises(ValidationError, match="url"):
+        ModelServer(url="")
 
 
 @pytest.mark.parametrize(
@@ -35,4 +37,4 @@ def test_only_an_engine_on_a_server_needs_an_address() -> None:
 )
 def test_what_is_no_address(url: str) -> None:
     with pytest.raises(ValidationError):
-        OnServer(engine="openai", url=url)
+        ModelServer(url=url)

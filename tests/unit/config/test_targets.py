@@ -69,11 +69,14 @@ def test_each_may_have_a_server_of_its_own_or_that_of_the_first(tmp_path: Path) 
         lang = "it"
         final = { engine = "gemma" }
     """
-    french, german, italian = (each.translate for each in loaded(tmp_path, text).by_target())
-    assert (french.final.engine, french.final.url) == ("openai", "http://gpu:8080/v1")
-    assert french.final.key_file == "key"
-    assert (german.final.url, german.final.key_file) == ("https://other:8000/v1", "")
-    assert (german.partial.url, german.partial.local) == ("http://other:8000", "marian-de")
+    settings = loaded(tmp_path, text)
+    french, german, italian = (each.translate for each in settings.by_target())
+    first, own = settings.server_of(french.final), settings.server_of(german.final)
+    assert (french.final.engine, first.url) == ("openai", "http://gpu:8080/v1")
+    assert first.key_file == "key"
+    assert (own.url, own.key_file) == ("https://other:8000/v1", "")
+    assert settings.server_of(german.partial).url == "http://other:8000"
+    assert german.partial.local == "marian-de"
     assert french.partial.engine == "marian"
     assert italian.final.engine == "gemma"
 
@@ -94,11 +97,11 @@ def test_each_may_have_a_server_of_its_own_or_that_of_the_first(tmp_path: Path) 
         ),
         (
             'lang = "fr"\npartial = { engine = "openai" }',
-            r"'fr': partial\.engine = \"openai\" needs a url",
+            r"'fr': partial\.engine = \"openai\" needs a server",
         ),
         (
             'lang = "fr"\nfinal = { engine = "openai", deadline_s = 3.0 }',
-            r"'fr': final\.engine = \"openai\" needs a url",
+            r"'fr': final\.engine = \"openai\" needs a server",
         ),
         ('lang = "fr"\nfinal = { url = "gpu:8080" }', r"targets\.0\.final\.url"),
     ],

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
+
+import pytest
 
 from pipeline.core import errors
 from pipeline.core.errors import (
@@ -12,6 +15,7 @@ from pipeline.core.errors import (
     ModelCrashError,
     StarkError,
     UsageError,
+    writing,
 )
 
 
@@ -44,3 +48,11 @@ def test_what_somebody_sent_is_quoted_briefly() -> None:
     assert errors.quoted("x") == "'x'"
     assert len(errors.quoted("x" * 1000)) == 40
     assert errors.quoted(10**5000) == "a very large number"
+
+
+def test_a_block_that_cannot_write_says_what_and_why(tmp_path: Path) -> None:
+    with (
+        pytest.raises(ConfigError, match=r"^there cannot be written: No such.* Do it\."),
+        writing("there", ConfigError, "a-b", "Do it."),
+    ):
+        (tmp_path / "none" / "file").write_bytes(b"")

@@ -15,8 +15,8 @@ from pipeline.learning.compare import Advice, ModelComparison, keep
 from pipeline.learning.data.folder import DataFolder
 from pipeline.learning.deploy import deploy, read_deployments, rollback
 from pipeline.learning.manifest import sha256
+from pipeline.models.library import ModelLibrary
 from pipeline.models.resolve import resolve
-from pipeline.models.store import Store
 
 pytestmark = pytest.mark.usefixtures("own_final_model")
 
@@ -79,10 +79,10 @@ def test_the_next_start_uses_it_and_one_command_goes_back(
     assert made.before == {"translate.final.model": "starter"}
     settings = again(config).settings
     assert settings.translate.final.model == "ours-1"
-    used = resolve("gemma", "ours-1", settings.models.directory)
+    used = resolve("gemma", "ours-1", ModelLibrary.of(settings))
     assert used.read_bytes() == model.read_bytes()
     assert "# ours" in config.read_text()
-    manifest = Store(tmp_path / "models").manifest("ours-1")
+    manifest = ModelLibrary(tmp_path / "models").manifest("ours-1")
     assert manifest is not None
     assert (manifest.role, manifest.source) == ("gemma", "learn deploy")
     rollback(again(config), data, "gemma")
@@ -138,7 +138,7 @@ def test_a_folder_of_ctranslate2_is_deployed_whole(config: Path, data: DataFolde
     marian = bundled("models", "starter", "marian")
     deploy(again(config), data, "marian", marian, "ours-marian", force=True)
     settings = again(config).settings
-    used = resolve("marian", settings.translate.partial.model, settings.models.directory)
+    used = resolve("marian", settings.translate.partial.model, ModelLibrary.of(settings))
     names = {path.name for path in marian.iterdir()}
     assert {path.name for path in used.iterdir()} == names | {"manifest.json"}
 

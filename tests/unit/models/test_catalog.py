@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from pipeline.models.catalog import rows, state
-from pipeline.models.store import Store
+from pipeline.models.library import ModelLibrary
 from tests.support.model_fixtures import pulled
 
 
@@ -16,7 +16,7 @@ def test_every_state(tmp_path: Path) -> None:
     pulled(tmp_path, "owner/name", "marian", {"model.bin": b"123"})
     pulled(tmp_path, "opus-mt-en-es", "marian", {"model.bin": b"12"})
     (tmp_path / "opus-mt-en-es" / "manifest.json").write_text("")
-    store = Store(tmp_path)
+    store = ModelLibrary(tmp_path)
     (store.partial("distil-large-v3") / "c0ffee").mkdir(parents=True)
     (store.partial("owner/half/a.gguf") / "c0ffee").mkdir(parents=True)
     found = {row.name: row for row in rows(store, [("stt", "small.en"), ("marian", "starter")])}
@@ -42,7 +42,7 @@ def test_every_state(tmp_path: Path) -> None:
 
 def test_the_starters_are_listed_for_each_role(tmp_path: Path) -> None:
     starters = [
-        row for row in rows(Store(tmp_path), [("gemma", "starter")]) if row.name == "starter"
+        row for row in rows(ModelLibrary(tmp_path), [("gemma", "starter")]) if row.name == "starter"
     ]
     assert [(row.role, row.in_use) for row in starters] == [
         ("stt", False),
@@ -55,7 +55,7 @@ def test_the_starters_are_listed_for_each_role(tmp_path: Path) -> None:
 
 
 def test_state_of_one(tmp_path: Path) -> None:
-    store = Store(tmp_path)
+    store = ModelLibrary(tmp_path)
     assert state(store, "small.en") == ("not here", None)
     manifest = pulled(tmp_path, "small.en", "stt", {"model.bin": b"12"})
     assert state(store, "small.en") == ("here", manifest)

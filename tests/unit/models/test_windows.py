@@ -8,6 +8,7 @@ from pipeline.config.loader import load
 from pipeline.core.errors import ModelError
 from pipeline.core.resources import bundled
 from pipeline.engines.process.factory import recognizer_spec
+from pipeline.models.library import ModelLibrary
 from pipeline.models.windows import FULL_S, own_window_s
 from tests.support.needs import needs_file
 
@@ -30,20 +31,20 @@ files = ["model.bin"]
 
 def test_a_model_of_the_registry_has_its_own(tmp_path: Path) -> None:
     (tmp_path / "registry.toml").write_text(OWN)
-    assert own_window_s(tmp_path / "whisper-base", tmp_path) == 8.0
-    assert own_window_s(tmp_path / "ours", str(tmp_path)) == 12.5
+    assert own_window_s(tmp_path / "whisper-base", ModelLibrary(tmp_path)) == 8.0
+    assert own_window_s(tmp_path / "ours", ModelLibrary(tmp_path)) == 12.5
 
 
 def test_where_nobody_has_measured_it_is_whispers_own(tmp_path: Path) -> None:
     (tmp_path / "registry.toml").write_text(OWN)
-    assert own_window_s(tmp_path / "untried", tmp_path) == FULL_S
-    assert own_window_s(tmp_path / "elsewhere" / "whisper-base", tmp_path) == FULL_S
+    assert own_window_s(tmp_path / "untried", ModelLibrary(tmp_path)) == FULL_S
+    assert own_window_s(tmp_path / "elsewhere" / "whisper-base", ModelLibrary(tmp_path)) == FULL_S
 
 
 def test_a_broken_registry(tmp_path: Path) -> None:
     (tmp_path / "registry.toml").write_text("[[models]]\n")
     with pytest.raises(ModelError, match=r"\[registry-broken\]"):
-        own_window_s(tmp_path / "ours", tmp_path)
+        own_window_s(tmp_path / "ours", ModelLibrary(tmp_path))
 
 
 @pytest.mark.parametrize(("said", "used"), [(0.0, 10.0), (4.0, 4.0), (22.5, 22.5)])
@@ -67,4 +68,4 @@ def test_a_trained_model_has_the_window_it_was_proved_with(
     tmp_path: Path, proof: str, window_s: float
 ) -> None:
     (tmp_path / "proof.json").write_text(proof)
-    assert own_window_s(tmp_path) == window_s
+    assert own_window_s(tmp_path, ModelLibrary()) == window_s

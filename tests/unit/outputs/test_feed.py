@@ -3,13 +3,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import orjson
 
 from pipeline.captions.board import CaptionBoard
 from pipeline.captions.redaction import Redaction
-from pipeline.config.publishing import Outputs
+from pipeline.config.publishing import Output
 from pipeline.outputs.feed import OutputFeed
 from pipeline.protocol.caption import CaptionMessage
 from scripts.support.captions import caption
@@ -23,6 +24,11 @@ def until(condition: Callable[[], object]) -> None:
     while not condition():
         assert time.monotonic() < limit_s
         time.sleep(0.01)
+
+
+def to(program: Any, server: WebRecorder, path: str = "", place: str = "") -> Output:
+    """Return the setting of a program at a server."""
+    return Output(program=program, url=f"{server.url}{path}", place=place)
 
 
 def values(server: WebRecorder) -> list[str]:
@@ -53,7 +59,7 @@ def shown(board: CaptionBoard, key: int, target: str, source: str = "said") -> C
 def test_a_screen_has_the_newest_final_and_loses_what_is_hidden() -> None:
     board = CaptionBoard("s", "en", "es", 10)
     with WebRecorder() as server:
-        feed = OutputFeed(Outputs(vmix=server.url), lambda: NOON)
+        feed = OutputFeed([to("vmix", server)], lambda: NOON)
         begin(feed, server)
         for key, text, final in ((1, "medio", False), (1, "uno", True), (2, "dos", True)):
             message = board.show(caption(key, text, text, final=final))
@@ -75,7 +81,7 @@ def test_a_blank_screen_is_cleared_and_comes_back() -> None:
     message = board.show(caption(1, "uno", "uno", final=True))
     assert message
     with WebRecorder() as server:
-        feed = OutputFeed(Outputs(vmix=server.url), lambda: NOON)
+        feed = OutputFeed([to("vmix", server)], lambda: NOON)
         begin(feed, server)
         feed.on_caption(message)
         until(lambda: len(server.sent) == 1)
@@ -91,7 +97,7 @@ def test_a_blank_screen_is_cleared_and_comes_back() -> None:
 def test_a_stream_gets_what_has_settled_with_the_time_it_was_said() -> None:
     board = CaptionBoard("s", "en", "es", 10)
     with WebRecorder() as server:
-        feed = OutputFeed(Outputs(youtube=f"{server.url}/c?cid=key"), lambda: NOON)
+        feed = OutputFeed([to("youtube", server, "/c?cid=key")], lambda: NOON)
         feed.start(print)
         feed.on_settled(shown(board, 1, "amén"), NOON)
         until(lambda: server.sent)
@@ -102,7 +108,7 @@ def test_a_stream_gets_what_has_settled_with_the_time_it_was_said() -> None:
 def test_a_program_of_the_spoken_language_has_what_was_said() -> None:
     board = CaptionBoard("s", "en", "es", 10)
     with WebRecorder() as screen, WebRecorder() as stream:
-        feed = OutputFeed(Outputs(vmix=screen.url, youtube=stream.url), lambda: NOON, "source")
+        feed = OutputFeed([to("vmix", screen), to("youtube", stream)], lambda: NOON, "source")
         begin(feed, screen)
         said = board.show(caption(1, "grace", "gracia", final=True))
         assert said
@@ -123,7 +129,7 @@ def test_a_program_of_the_spoken_language_has_what_was_said() -> None:
 def test_what_is_hidden_or_edited_before_it_settles_reaches_a_stream_as_the_board_has_it() -> None:
     board = CaptionBoard("s", "en", "es", 10)
     with WebRecorder() as server:
-        feed = OutputFeed(Outputs(youtube=server.url), lambda: NOON)
+        feed = OutputFeed([to("youtube", server)], lambda: NOON)
         feed.start(print)
         for key in (1, 2, 3):
             shown(board, key, f"maquina {key}")
@@ -140,7 +146,7 @@ def test_what_still_waits_for_a_stream_follows_the_operator() -> None:
     board = CaptionBoard("s", "en", "es", 10)
     with WebRecorder() as server:
         server.hold()
-        feed = OutputFeed(Outputs(youtube=server.url), lambda: NOON)
+        feed = OutputFeed([to("youtube", server)], lambda: NOON)
         feed.start(print)
         for key in (1, 2, 3, 4):
             feed.on_settled(shown(board, key, f"maquina {key}"), NOON)
@@ -157,7 +163,7 @@ def test_what_still_waits_for_a_stream_follows_the_operator() -> None:
 def test_what_is_off_the_record_leaves_the_screen() -> None:
     board = CaptionBoard("s", "en", "es", 10)
     with WebRecorder() as server:
-        feed = OutputFeed(Outputs(vmix=server.url), lambda: NOON)
+        feed = OutputFeed([to("vmix", server)], lambda: NOON)
         begin(feed, server)
         message = board.show(caption(1, "uno", "uno", final=True))
         assert message
@@ -172,7 +178,7 @@ def test_what_is_off_the_record_leaves_the_screen() -> None:
 def test_freeshow_has_the_newest_final_and_is_cleared() -> None:
     board = CaptionBoard("s", "en", "es", 10)
     with WebRecorder() as server:
-        feed = OutputFeed(Outputs(freeshow=server.url, freeshow_variable="Texto"), lambda: NOON)
+        feed = OutputFeed([to("freeshow", server, place="Texto")], lambda: NOON)
         begin(feed, server)
         message = board.show(caption(1, "uno", "uno", final=True))
         assert message
@@ -187,7 +193,7 @@ def test_freeshow_has_the_newest_final_and_is_cleared() -> None:
 
 def test_what_a_daemon_that_was_killed_has_left_on_a_screen_goes_at_the_start() -> None:
     with WebRecorder() as server:
-        feed = OutputFeed(Outputs(vmix=server.url), lambda: NOON)
+        feed = OutputFeed([to("vmix", server)], lambda: NOON)
         feed.start(print)
         until(lambda: server.sent)
         feed.close()
@@ -197,7 +203,7 @@ def test_what_a_daemon_that_was_killed_has_left_on_a_screen_goes_at_the_start() 
 def test_an_undone_correction_leaves_the_screen_of_the_spoken_language() -> None:
     board = CaptionBoard("s", "en", "es", 10)
     with WebRecorder() as server:
-        feed = OutputFeed(Outputs(vmix=server.url), lambda: NOON, "source")
+        feed = OutputFeed([to("vmix", server)], lambda: NOON, "source")
         begin(feed, server)
         typed = board.add_typed(1, 20.0, "A las diez", "es")
         feed.on_caption(typed)

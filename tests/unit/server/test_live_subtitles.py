@@ -169,7 +169,7 @@ async def test_the_port_serves_them_with_its_other_pages() -> None:
     )
     async with serving() as service:
         off = await service.get("/live/es.m3u8")
-        assert (off.status, b"outputs.hls" in off.body) == (404, True)
+        assert (off.status, b"[[outputs]]" in off.body) == (404, True)
         await hub.start(on_command=service.obey, health=health_record)
         try:
             service.hub, closing = hub, service.hub

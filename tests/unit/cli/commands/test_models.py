@@ -21,8 +21,8 @@ import pytest
 
 from pipeline.cli.main import main
 from pipeline.models import hub_client
+from pipeline.models.library import ModelLibrary
 from pipeline.models.registry import KEYS, Role
-from pipeline.models.store import Store
 from scripts.support.program import environment
 from tests.support.hf_hub import COMMIT, Fault, Hub, hub_here
 from tests.support.model_fixtures import damage, pulled, starter_files
@@ -162,7 +162,7 @@ class TestPull:
         monkeypatch.setenv("STARK_TRANSLATE__TRANSLATE__COMPARE__ENGINE", "gemma")
         monkeypatch.setenv("STARK_TRANSLATE__TRANSLATE__COMPARE__MODEL", "our-gemma")
         assert main(["models", "pull", "--configured"]) == 0
-        assert Store(Path("models")).names() == ["church/marian", "our-gemma", "our-stt"]
+        assert ModelLibrary(Path("models")).names() == ["church/marian", "our-gemma", "our-stt"]
         assert main(["models", "list", "--json"]) == 0
         told = capsys.readouterr().out
         rows = json.loads(told[told.index("[\n") :])

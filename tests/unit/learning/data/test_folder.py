@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from pipeline.core.errors import LearningError
+from pipeline.learning.compare import read_comparisons
 from pipeline.learning.data.folder import DataFolder, LedgerEntry
+from pipeline.learning.deploy import read_deployments
 
 
 def test_the_last_entry_about_a_session_holds(tmp_path: Path) -> None:
@@ -42,3 +45,16 @@ def test_a_torn_last_line_of_the_ledger_is_left_out(tmp_path: Path) -> None:
     assert list(data.ledger()) == ["a"]
     data.enter(LedgerEntry(session="c", utc="2"))
     assert list(data.ledger()) == ["a", "c"]
+
+
+def test_a_damaged_line_is_named_with_one_code_for_all_ledgers(tmp_path: Path) -> None:
+    data = DataFolder(tmp_path)
+    for name, read in (
+        ("ledger.jsonl", data.ledger),
+        ("comparisons.jsonl", partial(read_comparisons, data)),
+        ("deployed.jsonl", partial(read_deployments, data)),
+    ):
+        (tmp_path / name).write_text('{"utc": 1}\n{}\n')
+        with pytest.raises(LearningError, match=f"{name}, line 1") as told:
+            read()
+        assert told.value.code == "learning-unreadable"

@@ -23,9 +23,8 @@ HERE = "http://192.168.1.5:8080/v1"
 SERVER = {
     "translate.final.engine": "openai",
     "translate.final.model": "gemma-12b",
-    "translate.final.url": HERE,
-    "translate.final.key_file": "church.key",
-    "translate.final.ca_file": "church.pem",
+    "servers.gpu": {"url": HERE, "key_file": "church.key", "ca_file": "church.pem"},
+    "translate.final.server": "gpu",
     "translate.final.prompt": "examples",
     "translate.final.requests": 3,
 }
@@ -55,14 +54,16 @@ def test_a_server_in_use_teaches_as_it_is_set_up() -> None:
         "gemma-12b",
         "openai:gemma-12b",
     )
-    assert (final.url, final.key_file, final.ca_file) == (HERE, "church.key", "church.pem")
+    server = teacher.settings.server_of(final)
+    assert (server.url, server.key_file, server.ca_file) == (HERE, "church.key", "church.pem")
     assert final.prompt == "examples"
 
 
 def test_another_model_of_the_server_in_use_is_asked_as_it_wants_to_be() -> None:
     teacher = choose_teacher(loaded(SERVER), Asked(model="gemma-27b"))
     final = teacher.settings.translate.final
-    assert (final.url, final.key_file, final.prompt) == (HERE, "church.key", "auto")
+    server = teacher.settings.server_of(final)
+    assert (server.url, server.key_file, final.prompt) == (HERE, "church.key", "auto")
     assert teacher.id == "openai:gemma-27b"
 
 
@@ -70,12 +71,14 @@ def test_another_server_gets_no_key_of_the_one_in_use() -> None:
     asked = Asked(url="http://gpu.example.org:8000/v1", model="gemma-27b", prompt="translategemma")
     teacher = choose_teacher(loaded(SERVER), asked)
     final = teacher.settings.translate.final
-    assert (teacher.engine, final.url) == ("openai", asked.url)
-    assert (final.key_file, final.ca_file, final.prompt) == ("", "", "translategemma")
+    server = teacher.settings.server_of(final)
+    assert (teacher.engine, server.url) == ("openai", asked.url)
+    assert (server.key_file, server.ca_file, final.prompt) == ("", "", "translategemma")
     assert teacher.id == "openai:gemma-27b translategemma", "the address is not part of it"
     own = Asked(url=asked.url, model="gemma-27b", key_file="gpu.key", ca_file="gpu.pem")
-    final = choose_teacher(loaded(), own).settings.translate.final
-    assert (final.key_file, final.ca_file) == ("gpu.key", "gpu.pem")
+    settings = choose_teacher(loaded(), own).settings
+    server = settings.server_of(settings.translate.final)
+    assert (server.key_file, server.ca_file) == ("gpu.key", "gpu.pem")
 
 
 def test_a_model_that_is_not_the_one_in_use_is_not_asked_like_it() -> None:
@@ -136,8 +139,8 @@ def test_what_cannot_teach_is_told(flags: Mapping[str, Any], asked: Asked, code:
 
 def test_a_server_is_asked_so_many_sentences_at_a_time_as_the_settings_say() -> None:
     with scripted(says("Uno.")) as server:
-        flags = {**SERVER, "translate.final.model": "starter", "translate.final.url": server.url}
-        flags |= {"translate.final.key_file": "", "translate.final.ca_file": ""}
+        flags = {**SERVER, "translate.final.model": "starter"}
+        flags["servers.gpu"] = {"url": server.url}
         made = choose_teacher(loaded(flags), Asked()).load()
         assert [type(each) for each in made] == [OpenAi] * 3
         assert made[2].translate("One.").text == "Uno."

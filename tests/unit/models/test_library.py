@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from pipeline.core.errors import ModelError
-from pipeline.models.store import Store, digest, directory_of, nobody
+from pipeline.models.library import ModelLibrary, digest, directory_of, nobody
 from tests.support.model_fixtures import REVISION, damage, pulled
 
 
 def test_a_manifest_says_what_must_be_there(tmp_path: Path) -> None:
     manifest = pulled(tmp_path, "ours", "stt", {"model.bin": b"1234", "config.json": b"{}"})
-    assert Store(tmp_path).manifest("ours") == manifest
+    assert ModelLibrary(tmp_path).manifest("ours") == manifest
     assert manifest.size_bytes == 6
     written = json.loads((tmp_path / "ours" / "manifest.json").read_text())
     assert written["revision"] == REVISION
@@ -23,12 +23,12 @@ def test_a_manifest_says_what_must_be_there(tmp_path: Path) -> None:
         "size_bytes": 4,
         "sha256": "03ac674216f3e15c761ee1a5e255f067953623c8b388b4459e13f978d7c846f4",
     }
-    assert Store(tmp_path).names() == ["ours"]
-    assert Store(tmp_path).halves() == []
+    assert ModelLibrary(tmp_path).names() == ["ours"]
+    assert ModelLibrary(tmp_path).halves() == []
 
 
 def test_nothing_there_is_nothing(tmp_path: Path) -> None:
-    store = Store(tmp_path / "none")
+    store = ModelLibrary(tmp_path / "none")
     assert store.manifest("ours") is None
     assert store.names() == []
     assert store.halves() == []
@@ -36,21 +36,21 @@ def test_nothing_there_is_nothing(tmp_path: Path) -> None:
 
 def test_names_of_hub_ids_come_back_as_they_were(tmp_path: Path) -> None:
     pulled(tmp_path, "owner/name/a.gguf", "gemma", {"a.gguf": b"1"})
-    assert Store(tmp_path).names() == ["owner/name/a.gguf"]
+    assert ModelLibrary(tmp_path).names() == ["owner/name/a.gguf"]
 
 
 def test_a_broken_manifest_still_has_a_name(tmp_path: Path) -> None:
     pulled(tmp_path, "ours", "stt", {"model.bin": b"1234"})
     (tmp_path / "ours" / "manifest.json").write_text("[]")
-    assert Store(tmp_path).names() == ["ours"]
+    assert ModelLibrary(tmp_path).names() == ["ours"]
     with pytest.raises(ModelError, match=r"\[model-broken\]"):
-        Store(tmp_path).manifest("ours")
+        ModelLibrary(tmp_path).manifest("ours")
 
 
 def test_faults(tmp_path: Path) -> None:
     content = {"model.bin": b"x" * 3_000_000, "b": b"12", "c": b"12"}
     manifest = pulled(tmp_path, "ours", "stt", content)
-    store, folder = Store(tmp_path), tmp_path / "ours"
+    store, folder = ModelLibrary(tmp_path), tmp_path / "ours"
     read: list[int] = []
     assert store.faults(manifest, hashes=True, on_bytes=read.append) == []
     assert sum(read) == manifest.size_bytes
@@ -69,12 +69,12 @@ def test_a_new_one_takes_the_old_ones_place(tmp_path: Path) -> None:
         assert in_use.read() == b"old", "whoever has the old files open keeps them"
     assert sorted(f.name for f in (tmp_path / "ours").iterdir()) == ["manifest.json", "model.bin"]
     assert (tmp_path / "ours" / "model.bin").read_bytes() == b"new"
-    assert Store(tmp_path).halves() == []
+    assert ModelLibrary(tmp_path).halves() == []
 
 
 def test_remove(tmp_path: Path) -> None:
     pulled(tmp_path, "ours", "stt", {"model.bin": b"1"})
-    store = Store(tmp_path)
+    store = ModelLibrary(tmp_path)
     (store.partial("ours") / REVISION).mkdir(parents=True)
     assert store.halves() == ["ours"]
     store.remove("ours")
@@ -88,8 +88,8 @@ def test_what_can_be_no_name_deletes_nothing(tmp_path: Path, name: str) -> None:
     pulled(tmp_path / "models", "ours", "stt", {"model.bin": b"1"})
     (tmp_path / "manifest.json").touch()
     with pytest.raises(ModelError, match=r"is no name of a model"):
-        Store(tmp_path / "models").remove(name)
-    assert Store(tmp_path / "models").names() == ["ours"]
+        ModelLibrary(tmp_path / "models").remove(name)
+    assert ModelLibrary(tmp_path / "models").names() == ["ours"]
 
 
 def test_a_folder_of_ones_own_is_neither_replaced_nor_deleted(tmp_path: Path) -> None:
@@ -98,15 +98,15 @@ def test_a_folder_of_ones_own_is_neither_replaced_nor_deleted(tmp_path: Path) ->
     with pytest.raises(ModelError, match=r"is in the way.*\[models-unwritable\]"):
         pulled(tmp_path, "ours", "stt", {"model.bin": b"1"})
     with pytest.raises(ModelError, match=r"There is no another"):
-        Store(tmp_path).remove("another")
-    Store(tmp_path).remove("ours")  # what the pull had begun
+        ModelLibrary(tmp_path).remove("another")
+    ModelLibrary(tmp_path).remove("ours")  # what the pull had begun
     with pytest.raises(ModelError, match=r"There is no ours"):
-        Store(tmp_path).remove("ours")
+        ModelLibrary(tmp_path).remove("ours")
     assert (tmp_path / "ours" / "model.bin").read_bytes() == b"trained for weeks"
 
 
 def test_one_at_a_time(tmp_path: Path) -> None:
-    store = Store(tmp_path)
+    store = ModelLibrary(tmp_path)
     with (
         store.lock("ours"),
         store.lock("another"),
@@ -122,7 +122,7 @@ def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with (
         pytest.raises(ModelError, match=r"models\.directory.*\[models-unwritable\]"),
-        Store(tmp_path / "file").lock("ours"),
+        ModelLibrary(tmp_path / "file").lock("ours"),
     ):
         pytest.fail("locked a folder inside a file")
 

@@ -9,16 +9,19 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from typing import Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from pipeline.config.schema import Settings
 from pipeline.core.errors import ModelError
 from pipeline.core.files import sync, try_lock
-from pipeline.models.registry import GGUF_ROLES, Role
+from pipeline.models.registry import GGUF_ROLES, Model, Role, read_registry
 
 MANIFEST = "manifest.json"
 _PARTIAL = ".partial"
@@ -71,11 +74,24 @@ class Manifest(BaseModel):
         return sum(file.size_bytes for file in self.files)
 
 
-class Store:
-    """The models in `directory`, by name: that of the registry, or a hub id."""
+class ModelLibrary:
+    """The models in `directory`, by name: that of the registry, or a hub id.
 
-    def __init__(self, directory: Path) -> None:
-        self.directory = directory
+    `directory` is what `models.directory` says; "" is the user's own folder.
+    """
+
+    def __init__(self, directory: str | Path = "") -> None:
+        self.directory = directory if isinstance(directory, Path) else directory_of(directory)
+
+    @classmethod
+    def of(cls, settings: Settings) -> Self:
+        """Return the library that the settings name, by its full path."""
+        return cls(directory_of(settings.models.directory).absolute())
+
+    @cached_property
+    def known(self) -> Mapping[str, Model]:
+        """The registry's models by name, the church's own among them. Raises ModelError."""
+        return read_registry(self.directory)
 
     def folder(self, name: str) -> Path:
         """Return the model's folder, which may not exist. Raises ModelError for an invalid name."""

@@ -1,0 +1,210 @@
+"""Other ways to write settings: [expert], what is inherited, and old keys. Pure.
+
+All of it is put into the tree of tables before that is checked: the schema knows one spelling.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pipeline.config.publishing import PROGRAMS
+
+EXPERT = "expert"
+"""The table for keys that hardly anybody changes: `stt.commit_s` in it is commit_s of [stt]."""
+
+INHERITED = (
+    "server",
+    "model",
+    "compute_type",
+    "prompt",
+    "gpu_layers",
+    "threads",
+    "context",
+    "batch",
+    "flash_attention",
+)
+"""Keys that [translate.compare] takes from [translate.final] where it has none of its own."""
+
+_WHERE = ("url", "key_file", "ca_file")
+_ON_SERVERS = ("stt", "translate.partial", "translate.final", "translate.compare")
+_ENGINES = {"partial": "marian", "final": "gemma"}
+_OLD_OUTPUTS: Mapping[str, tuple[str, str]] = {
+    **{program: (program, "url") for program in (*PROGRAMS, "hls")},
+    **{f"{program}_lang": (program, "lang") for program in PROGRAMS},
+    "vmix_title": ("vmix", "place"),
+    "propresenter_message": ("propresenter", "place"),
+    "freeshow_variable": ("freeshow", "place"),
+}
+"""Program and key of what was a key of [outputs]; `hls` was true or false."""
+_LATER = ("environment", "command line")
+_ON, _OFF = ("true", "1", "on", "yes"), ("", "false", "0", "off", "no")
+
+
+@dataclass(slots=True)
+class Renewed:
+    """What was found in old spelling: advice for people, and the old path of each new one."""
+
+    advice: list[str] = field(default_factory=list)
+    old_paths: dict[str, str] = field(default_factory=dict)
+    origins: dict[str, str] = field(default_factory=dict)
+    outputs: dict[tuple[str, str], tuple[str, str]] = field(default_factory=dict)
+    """Origin and old path by program and key."""
+
+
+def merge(base: dict[str, Any], layer: Mapping[str, Any]) -> None:
+    """Put a layer's tables over those of `base`, which has none of the layer's own dicts then."""
+    for key, value in layer.items():
+        # A later layer may set one key of a table and leave the others.
+        if isinstance(value, Mapping) and isinstance(base.get(key), dict):
+            merge(base[key], value)
+        else:
+            base[key] = _copy(value)  # the layers are read again to explain an error
+
+
+def _copy(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _copy(each) for key, each in value.items()}
+    return [_copy(each) for each in value] if isinstance(value, list) else value
+
+
+def without_expert(tree: dict[str, Any]) -> dict[str, Any]:
+    """Return a file's tree with the keys of [expert] in their own tables, which win."""
+    if not isinstance(tree.get(EXPERT), dict):
+        return tree
+    merged: dict[str, Any] = {}
+    merge(merged, tree[EXPERT])
+    merge(merged, {key: value for key, value in tree.items() if key != EXPERT})
+    return merged
+
+
+def renew_outputs(so_far: Any, given: Any, origin: str, renewed: Renewed) -> Any:
+    """Return the list of outputs when a layer's is put over it.
+
+    A list takes the place of the earlier one. The old table changes the programs that it names.
+    """
+    if not isinstance(given, Mapping):
+        return _copy(given)
+    entries = [e for e in so_far if isinstance(e, dict)] if isinstance(so_far, list) else []
+    for name, value in given.items():
+        program, key = _OLD_OUTPUTS.get(name, ("", name))
+        if not any(program and each.get("program") == program for each in entries):
+            # What is no old key either is refused by the schema, by its own name.
+            entries.append({"program": program, "url": ""} if program else {})
+        same = [each for each in entries if each.get("program", "") == program]
+        same[-1][key] = value
+        renewed.outputs[program, key] = (origin, f"outputs.{name}")
+    return entries
+
+
+def used_outputs(entries: Any, renewed: Renewed) -> Any:
+    """Return the outputs that are asked for; an empty address asks for nothing."""
+    if not isinstance(entries, list):
+        return entries
+    kept: list[Any] = []
+    for entry in entries:
+        if isinstance(entry, dict):
+            program = entry.get("program", "")
+            if ("hls", "url") in renewed.outputs and program == "hls":
+                if str(entry["url"]).casefold() in _OFF:
+                    continue
+                if str(entry["url"]).casefold() in _ON:
+                    del entry["url"]
+            elif entry.get("url") == "" and not entry.get("lang"):
+                continue
+            old = {k: o for (p, k), o in renewed.outputs.items() if p == program and k != "program"}
+            renewed.old_paths |= {
+                f"outputs.{len(kept)}.{key}": name for key, (_, name) in old.items()
+            }
+            if old and program:
+                origin, keys = next(iter(old.values()))[0], ", ".join(n for _, n in old.values())
+                now = ", ".join([f'program = "{program}"', *(key for key in old if key in entry)])
+                renewed.advice.append(f"{origin}: {keys}: write [[outputs]] with {now}.")
+        kept.append(entry)
+    return kept
+
+
+def renew_servers(tree: dict[str, Any], origins: Mapping[str, str], renewed: Renewed) -> None:
+    """Give each address that stands with an engine a name in [servers]."""
+    for path in _ON_SERVERS:
+        section, name = _table(tree, path), path.rpartition(".")[2]
+        base = _table(tree, f"servers.{section.get('server')}")
+        ranks = [_rank(origins.get(f"{path}.{key}", "")) for key in ("server", "url")]
+        if section.get("server") and "url" in section and ranks[0] >= ranks[1]:
+            for key in _WHERE:  # what a later layer names wins over an earlier one's address
+                section.pop(key, None)
+        # A key is for the server that it was given for: an address of its own gets no other's.
+        _name_server(tree, section, name, {} if "url" in section else base)
+        _advise(section, path, origins, renewed)
+    targets = _table(tree, "translate").get("targets")
+    for number, target in enumerate(targets if isinstance(targets, list) else []):
+        for part in _ENGINES:
+            if isinstance(target, dict) and part in target:
+                section = _table(target, part)
+                named = section.get("server", _table(tree, f"translate.{part}").get("server"))
+                name = f"{part}-{target.get('lang')}"
+                _name_server(tree, section, name, _table(tree, f"servers.{named}"))
+                _advise(section, f"translate.targets.{number}.{part}", origins, renewed)
+
+
+def _rank(origin: str) -> int:
+    """Return the place of a layer: the file, the environment, the command line."""
+    return _LATER.index(origin) if origin in _LATER else -1
+
+
+def _name_server(
+    tree: dict[str, Any], section: dict[str, Any], name: str, base: Mapping[str, Any]
+) -> None:
+    """Move what `section` says of a server into [servers]; `base` is what it adds to."""
+    found = {key: section[key] for key in _WHERE if key in section}
+    if not found or not {**base, **found}.get("url"):
+        return
+    servers = tree.setdefault("servers", {})
+    if isinstance(servers, dict):
+        while name in servers:
+            name = f"{name}-own"
+        servers[name], section["server"] = {**base, **found}, name
+
+
+def _advise(
+    section: dict[str, Any], path: str, origins: Mapping[str, str], renewed: Renewed
+) -> None:
+    """Take the old keys out of a section; say how they are written if they say anything."""
+    found = {key: section.pop(key) for key in _WHERE if key in section}
+    used = [key for key, value in found.items() if value]
+    if not used:
+        return
+    renewed.old_paths |= {f"servers.{section.get('server')}.{key}": f"{path}.{key}" for key in used}
+    above = (origin for at, origin in origins.items() if f"{path}.".startswith(f"{at}."))
+    origin = origins.get(f"{path}.{used[0]}") or next(above, "")
+    renewed.origins |= {f"{path}.server": origin, "servers": origin}
+    keys = ", ".join(f"{path}.{key}" for key in used)
+    now = f'write [servers.NAME] with {", ".join(used)}, and server = "NAME" in [{path}]'
+    renewed.advice.append(f"{origin}: {keys}: {now}.")
+
+
+def inherit(tree: dict[str, Any]) -> list[str]:
+    """Give [translate.compare] what it does not set; return the paths.
+
+    A Marian takes it from [translate.partial], any other from [translate.final]; model and server
+    only where the engine is the same.
+    """
+    compare = _table(tree, "translate.compare")
+    if (engine := compare.get("engine", "none")) == "none":
+        return []
+    part = "partial" if engine == "marian" else "final"
+    first = _table(tree, f"translate.{part}")
+    keys = [key for key in INHERITED if key in first and key not in compare]
+    if first.get("engine", _ENGINES[part]) != engine:
+        keys = [key for key in keys if key not in ("model", "server")]
+    compare |= {key: first[key] for key in keys}
+    return [f"translate.compare.{key}" for key in keys]
+
+
+def _table(tree: dict[str, Any], path: str) -> dict[str, Any]:
+    """Return a table of the tree, an empty one of no tree where there is none."""
+    node: Any = tree
+    for key in path.split("."):
+        node = node.get(key) if isinstance(node, dict) else None
+    return node if isinstance(node, dict) else {}
