@@ -143,7 +143,8 @@ def _answer(
     translator.is_cancelled = channel.has_message
     grow = _grower(channel) if request["stream"] else None
     wanted = tuple(
-        WantedTerm(**{**term, "forms": tuple(term["forms"])}) for term in request["wanted"]
+        WantedTerm(**{name: tuple(x) if isinstance(x, list) else x for name, x in term.items()})
+        for term in request["wanted"]
     )
     made = translator.translate(
         request["text"], grow, request["draft"], _standing(request["standing"]), wanted
