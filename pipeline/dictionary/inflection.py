@@ -115,8 +115,7 @@ def parted(text: str) -> list[str]:
     return found
 
 
-def _word_pattern(word: str, lang: str) -> str:
-    bare = plain(word)
+def _word_pattern(bare: str, lang: str) -> str:
     if bare.endswith("*"):
         return re.escape(bare.rstrip("*")) + (r"\w+" if bare == "*" else r"\w*")
     rules = _WORDS.get(lang)

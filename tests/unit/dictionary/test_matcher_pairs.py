@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from pipeline.core.resources import bundled
-from pipeline.dictionary.matcher import Lexicon, _written, compile_lexicon, parse_rules
+from pipeline.dictionary.matcher import Lexicon, compile_lexicon, parse_rules
+from tests.support.corrections import corrected
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +56,7 @@ def test_a_pair_is_mended_in_church(
     for sentence in sentences:
         said = sentence.format(heard)
         said, right = said[0].upper() + said[1:], sentence.format(meant)
-        assert _written(lexicon, said)[0] == right[0].upper() + right[1:]
+        assert corrected(lexicon, said).text == right[0].upper() + right[1:]
 
 
 @pytest.mark.parametrize(
@@ -94,4 +95,4 @@ def test_a_pair_is_mended_in_church(
     ],
 )
 def test_the_same_words_elsewhere_stay(lexicon: Lexicon, said: str) -> None:
-    assert _written(lexicon, said)[0] == said
+    assert corrected(lexicon, said).text == said
