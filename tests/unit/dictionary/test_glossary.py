@@ -160,7 +160,10 @@ def test_the_shipped_entries_are_many_and_can_be_read(lang: str) -> None:
     assert len(terms) >= 230
     compiled = compile_glossary(terms, lang)
     assert len(compiled.terms) == len(terms)
+    assert sum(term.also == ("*",) for term in terms) == 1
     for term in terms:  # what is written counts as the rendering, whatever else does
+        if term.also == ("*",):
+            continue
         asked = compiled.find(f"{' '.join(sorted(term.near)[:1])} {term.say[0]}")
         (wanted,) = [found for found in asked if found.term == term.id]
         assert all(shown(form, wanted) for form in (*term.write, *term.plural)), term.id
