@@ -24,6 +24,6 @@ def require_rare(heard: str, lang: str) -> None:
     if key(heard) in common_words(lang):
         raise DictionaryError(
             "dictionary-common-word",
-            f"{quoted(heard)} is an everyday word: it would be changed wherever it is said rightly.",
+            f"{quoted(heard)} is an everyday word: it would be changed wherever it is right.",
             "Correct this caption only, or let the rule hear two words or more.",
         )

@@ -121,8 +121,12 @@ def _word_pattern(bare: str, lang: str) -> str:
     rules = _WORDS.get(lang)
     if rules is None:
         return re.escape(bare) + "s?"
-    if rules.rules == "french":
-        return re.escape(bare) if bare in rules.no_plural else _french_pattern(bare)
+    if rules.rules == "spanish":
+        return _spanish_pattern(bare)
+    return re.escape(bare) if bare in rules.no_plural else _french_pattern(bare)
+
+
+def _spanish_pattern(bare: str) -> str:
     if bare.endswith("z"):
         return f"{re.escape(bare[:-1])}(?:z|ces)"
     if len(bare) <= _SHORT:

@@ -112,9 +112,7 @@ class NearNames:
                 near[" ".join(heard[first:end])] = name
         return near
 
-    def _nearest(
-        self, words: list[str], *, as_name: bool, is_strict: bool
-    ) -> tuple[float, str]:
+    def _nearest(self, words: list[str], *, as_name: bool, is_strict: bool) -> tuple[float, str]:
         """Return the name that some words nearly are, and how nearly; empty: none, or exactly."""
         joined = "".join(words)
         is_none = all(word in self.words for word in words)
@@ -148,8 +146,8 @@ def names_of(
 ) -> tuple[NearNames, NearNames]:
     """Return the names that rules write, word by word, to be heard where there is doubt.
 
-    Those of the church's `own` file first, then the others. What is an everyday word with a capital,
-    such as Spirit, is no name.
+    Those of the church's `own` file first, then the others. What is an everyday word with a
+    capital, such as Spirit, is no name.
     """
     church = {word for rule in rules if rule.source == own for word in _names_in(rule, common)}
     others = {word for rule in rules for word in _names_in(rule, common)} - church

@@ -82,7 +82,9 @@ def main() -> None:
                 f"{repair.term}: {repair.found!r} -> {repair.written!r}\n  {english}\n  {target}"
             )
     print(f"{lang}: {said} church words, {missing.total()} not found, {len(changed)} put in")
-    print("not found most:", ", ".join(f"{term} {count}" for term, count in missing.most_common(40)))
+    print(
+        "not found most:", ", ".join(f"{term} {count}" for term, count in missing.most_common(40))
+    )
     step = max(1, len(changed) // max(1, arguments.show))
     print("\n".join(changed[::step][: arguments.show]))
 

@@ -143,7 +143,7 @@ def _answer(
     translator.is_cancelled = channel.has_message
     grow = _grower(channel) if request["stream"] else None
     wanted = tuple(
-        WantedTerm(**{name: tuple(x) if isinstance(x, list) else x for name, x in term.items()})
+        WantedTerm(**(term | {each: tuple(term[each]) for each in ("forms", "foreign")}))
         for term in request["wanted"]
     )
     made = translator.translate(

@@ -29,8 +29,11 @@ CHANGES = {
     "ir": {"c": "zc", "g": "j", "gu": "g"},
 }
 VOWELS = {  # of stems whose vowel changes: stressed, and in forms such as "arrepintió"
-    **{"confesar": ("confies", ""), "tentar": ("tient", ""), "perseguir": ("persigu", "persigu")},
-    **{"arrepentir": ("arrepient", "arrepint"), "renacer": ("renac", "")},
+    "confesar": ("confies", ""),
+    "tentar": ("tient", ""),
+    "perseguir": ("persigu", "persigu"),
+    "arrepentir": ("arrepient", "arrepint"),
+    "renacer": ("renac", ""),
 }
 STRESSED = {"o", "as", "a", "an", "es", "e", "en"}
 ER_FR = """

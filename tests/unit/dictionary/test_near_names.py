@@ -12,7 +12,7 @@ from pipeline.core.resources import bundled
 from pipeline.core.types import Recognition, Transcript, Word
 from pipeline.dictionary.common_words import common_words
 from pipeline.dictionary.matcher import compile_lexicon, correct
-from pipeline.dictionary.near_names import near_names, names_of, skeleton, unsure_words
+from pipeline.dictionary.near_names import names_of, near_names, skeleton, unsure_words
 from pipeline.dictionary.rules import Rule, parse_rules
 from tests.support.coordinator import utterance
 from tests.support.paths import ROOT
@@ -97,7 +97,8 @@ RULES = (
 def heard_as(said: str) -> str:
     """Write names where a word in brackets was heard with a probability of .3."""
     words = tuple(
-        Word(re.sub(r"[][]", "", each) + " ", 0.3 if each.startswith("[") else 0.9) for each in said.split()
+        Word(re.sub(r"[][]", "", each) + " ", 0.3 if each.startswith("[") else 0.9)
+        for each in said.split()
     )
     text = "".join(each.text for each in words).strip()
     unsure = unsure_words(text, words)
@@ -147,7 +148,7 @@ def test_words_that_are_not_those_of_the_text_tell_nothing() -> None:
 @pytest.mark.slow
 def test_with_every_word_unsure_one_sentence_in_a_thousand_gets_a_name() -> None:
     """The English of the trainers' talk: 23,253 sentences, 12 of them, 4 of these rightly."""
-    found = []
+    found: list[tuple[str, str]] = []
     for file in ("modern_speech.tsv", "church_talk.tsv"):
         for line in (ROOT / "training/data" / file).read_text("utf-8").splitlines()[1:]:
             said = line.split("\t")[0]
