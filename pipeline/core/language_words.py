@@ -177,6 +177,10 @@ class InflectionWords(_Table):
     """Words whose plural would be another word: "fois" is "times"."""
     kept_h: Pattern | None = None
     """Words with an h that keep their article: "la honte"."""
+    verb_endings: Mapping[str, Words] = {}
+    """All endings of regular verbs, by that of the infinitive, as `plain` has them."""
+    enclitics: Words = frozenset()
+    """Pronouns that are written onto a verb: "bautizarnos"."""
 
 
 class LanguageWords(_Table):

@@ -21,6 +21,8 @@ class WantedTerm:
     """The target language."""
     pattern: str
     """A regular expression of all that counts as it, on words in small letters without accents."""
+    foreign: tuple[str, ...] = ()
+    """Spoken words that only look like a rendering without accents: "grace" is no "grâce"."""
 
     def moved(self, by: int) -> WantedTerm:
         """Return the term as it stands in a text that begins `-by` characters later."""

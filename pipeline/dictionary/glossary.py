@@ -4,6 +4,7 @@
 say = ["covenant"]                 # in the spoken language; plural and 's follow by themselves
 write = "pacto"                    # several where the sentence decides: ["ungido", "ungió"]
 also = ["alianza", "concert*"]     # right as well, never written; a star is any ending
+verb = "pactar"                    # all forms of these verbs are right as well
 plural = "pactos"                  # where the language's rule does not give it
 not_near = ["lease"]               # senses: as in the rules of the dictionary
 """
@@ -12,7 +13,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import lru_cache
 
@@ -32,7 +33,8 @@ class Term:
     """One entry of a glossary file.
 
     `say` are the phrases of the spoken language, `write` the forms of their rendering, of which the
-    one that suits is written. What is in `also` is right as well; a `*` stands for all endings.
+    one that suits is written. What is in `also` is right as well, a `*` stands for all endings, and
+    all forms of the infinitives in `verb`. Of a term with `also = "*"` nobody asks.
     `plural`: what is written for the plural of `say`. `name`: with a capital, within a sentence, it
     is somebody's name and no such word. `near`, `not_near` and `within_words` are a rule's.
     """
@@ -41,6 +43,7 @@ class Term:
     say: tuple[str, ...]
     write: tuple[str, ...]
     also: tuple[str, ...] = ()
+    verb: tuple[str, ...] = ()
     plural: tuple[str, ...] = ()
     name: bool = False
     near: frozenset[str] = frozenset()
@@ -57,6 +60,7 @@ class _Entry:
     singular: tuple[str, ...]
     plural: tuple[str, ...]
     pattern: str
+    foreign: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,24 +82,30 @@ class Glossary:
         wanted: dict[str, WantedTerm] = {}
         for found in find(self.lexicon, text):
             entry = self.entries[found.rule.id]
-            if entry.term.name and _is_name(text, found):
+            if "*" in entry.term.also or (entry.term.name and _is_name(text, found)):
                 continue
             # "the covenant's" is one covenant.
             is_singular = found.write in {found.rule.write, f"{found.rule.write}'s"}
             forms = entry.singular if is_singular else entry.plural
             name, place = entry.term.id, (found.start, found.end)
-            wanted.setdefault(name, WantedTerm(name, *place, forms, self.lang, entry.pattern))
+            pattern, foreign = entry.pattern, entry.foreign
+            is_common = entry.term.name or entry.term.say[0].islower()
+            if is_common and text[found.start].isupper():
+                # If the translator leaves it as it is, it is somebody's name: "Grace", "Mr Priest".
+                foreign = tuple(word for word in foreign if word != key(found.rule.hear[0]))
+                pattern += f"|{plain(text[found.start : found.end])}"
+            wanted.setdefault(name, WantedTerm(name, *place, forms, self.lang, pattern, foreign))
         return tuple(wanted.values())
 
 
 def shown(text: str, wanted: WantedTerm) -> tuple[int, int] | None:
     """Return where a translation has a rendering of a term first, None if it has none."""
-    return next(_spans(text, wanted.pattern), None)
+    return next(_spans(text, wanted), None)
 
 
 def shown_all(text: str, wanted: WantedTerm) -> list[tuple[int, int]]:
     """Return where a translation has renderings of a term, in order."""
-    return list(_spans(text, wanted.pattern))
+    return list(_spans(text, wanted))
 
 
 # Cached: one entry that is held has the glossaries of all languages compiled again.
@@ -165,18 +175,18 @@ _KEYS = {field.name for field in fields(Term)} - {"id", "source"}
 
 
 def _term(table: Table, lists: Mapping[str, frozenset[str]], name: str) -> Term:
-    said, written, also, many = (
+    said, written, also, verb, many = (
         tuple(" ".join(text.split()) for text in table.texts(at))
-        for at in ("say", "write", "also", "plural")
+        for at in ("say", "write", "also", "verb", "plural")
     )
     for at, values in (("say", said), ("write", written)):
         if not values:
             raise DictionaryError(
                 "dictionary-missing-key", f"{table.where} has no {at!r}.", f"Add {at} = ..."
             )
-    for at, values in (("say", said), ("write", written), ("also", also), ("plural", many)):
-        for value in values:
-            if not (at == "also" and value == "*"):
+    for at in ("say", "write", "also", "verb", "plural"):
+        for value in table.texts(at):
+            if value != "*" or "*" not in also:
                 _require_word(value, at, table.where)
     within_words = table.take("within_words", int, "a whole number", 8)
     if within_words < 1:
@@ -190,6 +200,7 @@ def _term(table: Table, lists: Mapping[str, frozenset[str]], name: str) -> Term:
         say=said,
         write=written,
         also=also,
+        verb=verb,
         plural=many,
         name=table.take("name", bool, "true or false", False),
         near=context(table, "near", lists),
@@ -212,8 +223,17 @@ def _entry(term: Term, lang: str) -> _Entry:
     many = term.plural or tuple(filter(None, (inflection.plural(f, lang) for f in term.write)))
     # The longest first: an alternation takes the first one that fits.
     known = sorted({*term.write, *term.also, *many}, key=len, reverse=True)
-    pattern = "|".join(dict.fromkeys(inflection.pattern(form, lang) for form in known))
-    return _Entry(term, term.write[:_MOST_FORMS], many[:_MOST_FORMS], pattern)
+
+    def pattern(fold: Callable[[str], str]) -> str:
+        forms = [inflection.pattern(form, lang, fold) for form in known]
+        verbs = [inflection.verb_pattern(verb, lang, fold) for verb in term.verb]
+        return "|".join(dict.fromkeys(filter(None, [*forms, *verbs])))
+
+    # English that was left standing: alike without accents ("grace"), but not as it is spelled.
+    english = {form for said in map(key, term.say) for form in (said, f"{said}s")}
+    loose, exact = (re.compile(pattern(fold)) for fold in (plain, str.casefold))
+    foreign = tuple(sorted(e for e in english if loose.fullmatch(e) and not exact.fullmatch(e)))
+    return _Entry(term, term.write[:_MOST_FORMS], many[:_MOST_FORMS], loose.pattern, foreign)
 
 
 def _is_name(text: str, found: Found) -> bool:
@@ -222,7 +242,7 @@ def _is_name(text: str, found: Found) -> bool:
     return text[found.start].isupper() and bool(before) and before[-1] not in ".!?…:"
 
 
-def _spans(text: str, pattern: str) -> Iterator[tuple[int, int]]:
+def _spans(text: str, wanted: WantedTerm) -> Iterator[tuple[int, int]]:
     spans = [match.span() for match in WORD.finditer(text)]
     starts: dict[int, int] = {}
     ends: dict[int, int] = {}
@@ -233,8 +253,10 @@ def _spans(text: str, pattern: str) -> Iterator[tuple[int, int]]:
         starts[len(told)] = start
         told += plain(text[start:end])
         ends[len(told)] = end
-    for found in re.finditer(rf"(?<!\S)(?:{pattern})(?!\S)", told):
-        yield starts[found.start()], ends[found.end()]
+    for found in re.finditer(rf"(?<!\S)(?:{wanted.pattern})(?!\S)", told):
+        start, end = starts[found.start()], ends[found.end()]
+        if text[start:end].casefold() not in wanted.foreign:
+            yield start, end
 
 
 def _parted(text: str, start: int, end: int) -> list[tuple[int, int]]:

@@ -7,7 +7,7 @@ without an s.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from pipeline.core.language_words import WORDS, InflectionWords
 from pipeline.text.words import elided, is_unspaced, plain, words
@@ -49,15 +49,61 @@ def _french_plural(noun: str) -> str:
     return f"{noun}x" if noun.endswith(("au", "eu")) else f"{noun}s"
 
 
-def pattern(rendering: str, lang: str) -> str:
+def pattern(rendering: str, lang: str, fold: Callable[[str], str] = plain) -> str:
     """Return a regular expression of a rendering in all its forms, words parted by one space.
 
-    A `*` at a word's end stands for any ending. It is for words as `plain` gives them.
+    A `*` at a word's end stands for any ending. It is for words as `fold` gives them.
     """
     # Without spaces there are no endings to vary; each letter is matched by itself.
     if is_unspaced(rendering):
         return " ".join(map(re.escape, words(rendering)))
-    return " ".join(_word_pattern(word, lang) for word in parted(rendering))
+    return " ".join(_word_pattern(fold(word), lang) for word in parted(rendering))
+
+
+def verb_pattern(infinitive: str, lang: str, fold: Callable[[str], str] = plain) -> str:
+    """Return a regular expression of all forms of a verb that is regular but for its spelling.
+
+    "" where the language has no rules for it. It is for words as `fold` gives them.
+    """
+    rules = _WORDS.get(lang)
+    verb = fold(infinitive)
+    if rules is None or verb[-2:] not in rules.verb_endings:
+        return ""
+    endings, stems = rules.verb_endings[verb[-2:]], _stems(verb[:-2], verb[-2:], rules.rules)
+    # Before e and i a letter may stand for another sound than before a and o: pequé, peco.
+    found = (
+        f"(?:{'|'.join(stems[is_front])})(?:{'|'.join(sorted(part))})"
+        for is_front in (True, False)
+        if (part := [ending for ending in endings if (ending[0] in "ei") is is_front])
+    )
+    behind = f"(?:{'|'.join(sorted(rules.enclitics))}){{0,2}}" if rules.enclitics else ""
+    return f"(?:{'|'.join(found)}){behind}"
+
+
+_SPANISH_SPELLINGS = {
+    "ar": (("gu", "gu", "gu"), ("c", "qu", "c"), ("g", "gu", "g"), ("z", "c", "z")),
+    "er": (("qu", "qu", "c"), ("gu", "gu", "g"), ("c", "c", "(?:z|zc)"), ("g", "g", "j")),
+}
+"""How a stem ends in the infinitive, before e and i, before a and o."""
+_SPANISH_VOWELS = {"ar": {"e": "ie", "o": "ue", "u": "ue"}, "er": {"e": "ie", "o": "ue"}}
+
+
+def _stems(stem: str, ending: str, rules: str) -> dict[bool, list[str]]:
+    """Return the stems of a verb before e and i (True), and before a and o."""
+    if rules == "french":
+        # "jugeons", "appelle": the g keeps its sound, and l and t are doubled before a silent e.
+        doubled = [stem + stem[-1]] if stem.endswith(("el", "et")) else []
+        return {True: [stem, *doubled], False: [f"{stem}e" if stem.endswith("g") else stem]}
+    spellings = _SPANISH_SPELLINGS["ar" if ending == "ar" else "er"]
+    end, front, back = next((s for s in spellings if stem.endswith(s[0])), ("", "", ""))
+    bare = stem.removesuffix(end)
+    vowels = _SPANISH_VOWELS.get(ending, {"e": "(?:ie|i)", "o": "(?:ue|u)"})
+    vowel = re.search(r"([eou])[^aeiou]*$", bare)
+    changed = vowels.get(vowel[1], "") if vowel else ""
+    bares = [bare]
+    if vowel and changed:
+        bares.append(bare[: vowel.start()] + changed + bare[vowel.end(1) :])
+    return {True: [each + front for each in bares], False: [each + back for each in bares]}
 
 
 def parted(text: str) -> list[str]:
@@ -69,22 +115,27 @@ def parted(text: str) -> list[str]:
     return found
 
 
-def _word_pattern(word: str, lang: str) -> str:
-    bare = plain(word)
+def _word_pattern(bare: str, lang: str) -> str:
     if bare.endswith("*"):
         return re.escape(bare.rstrip("*")) + (r"\w+" if bare == "*" else r"\w*")
     rules = _WORDS.get(lang)
     if rules is None:
         return re.escape(bare) + "s?"
-    if rules.rules == "french":
-        return re.escape(bare) if bare in rules.no_plural else _french_pattern(bare)
+    if rules.rules == "spanish":
+        return _spanish_pattern(bare)
+    return re.escape(bare) if bare in rules.no_plural else _french_pattern(bare)
+
+
+def _spanish_pattern(bare: str) -> str:
     if bare.endswith("z"):
         return f"{re.escape(bare[:-1])}(?:z|ces)"
     if len(bare) <= _SHORT:
         return f"{re.escape(bare)}(?:e?s)?"
     stem = bare.removesuffix("s")
-    stem = stem[:-1] if stem[-1] in "aeo" else stem
-    return f"{re.escape(stem)}(?:[aeo]s?|s)?"
+    # An e is no gender: "temple" is no form of "templo", and "verse" none of "verso".
+    if stem[-1] in "ao":
+        return f"{re.escape(stem[:-1])}[ao]s?"
+    return f"{re.escape(stem)}{'s?' if stem[-1] in 'eiu' else '(?:as?|es)?'}"
 
 
 def _french_pattern(bare: str) -> str:

@@ -1,24 +1,31 @@
 """Names that were nearly heard: "nebacan ezer" for Nebuchadnezzar. Pure.
 
-Names come from a preacher's notes. A stretch of one to three words is taken for a name if both
-sound alike: the same consonants, or all but one of a long name's, and most letters. A word that
-the notes use is never one, and a short name must have been heard as a name: with a capital inside a
-sentence. For what is heard right must not be spoilt.
+A stretch of one to three words is taken for a name if both sound alike: the same consonants, or all
+but one of a long name's, and most letters. A short name must have been heard as a name: with a
+capital inside a sentence. A word that the notes use is never one, an everyday word alone neither,
+and several of them only where the recognizer was unsure. Names of the notes are looked for in all
+that is said, those of the dictionary (the church's and the Bible's) only where it was unsure. For
+what is heard right must not be spoilt.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
+from functools import lru_cache
 
+from pipeline.core.types import Word
+from pipeline.dictionary.rules import Rule
 from pipeline.text.words import WORD
 
 _MOST_WORDS = 3
 _ALIKE = 0.6
 """Share of letters that both have in the same order (SequenceMatcher's ratio)."""
+_ALIKE_STRICT = 0.7
+"""The same for names that nobody has announced."""
 _LONG = 5
 """Consonants from which on one may be missing or another one."""
 _PLAIN = 4
@@ -35,6 +42,8 @@ it he she we they you i his her our their my your not no so do did has have had
 """
 _SMALL = frozenset(_SMALL_WORDS.split())
 """No heard name begins or ends with these: what they say would be lost."""
+_UNSURE = 0.5
+"""Probability of a word below which the recognizer may have heard another one."""
 _INSIDE = re.compile(r"[^.!?\"“\s]\s+$")
 """What stands before a word that is not a sentence's first one."""
 _TWICE = re.compile(r"(.)\1+")
@@ -42,13 +51,18 @@ _TWICE = re.compile(r"(.)\1+")
 
 def skeleton(text: str) -> str:
     """Return the consonants of a text as they sound, roughly: "Nebuchadnezzar" is "nbkdnsr"."""
+    return _TWICE.sub(r"\1", _SILENT.sub("", _sounded(text)))
+
+
+@lru_cache(maxsize=2048)
+def _sounded(text: str) -> str:
+    """Return the letters of a text with one spelling for each sound."""
     plain = unicodedata.normalize("NFKD", text.lower())
     letters = "".join(sign for sign in plain if sign.isalpha())
     # In their order: "sch" is one sound only as long as no "ch" in it was taken first.
     for spelled, sound in _SPELLINGS:
         letters = letters.replace(spelled, sound)
-    letters = _SOFT.sub("s", letters).replace("c", "k")
-    return _TWICE.sub(r"\1", _SILENT.sub("", letters))
+    return _SOFT.sub("s", letters).replace("c", "k")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +73,18 @@ class NearNames:
     """By the name in small letters: the name and its skeleton."""
     words: Collection[str]
     """In small letters."""
+    only_unsure: bool = False
+    """Whether they are listened for only where the recognizer was unsure."""
+    is_strict: bool = False
+    """Whether all consonants must be the same, and no everyday words may make up the name."""
 
-    def found(self, text: str) -> dict[str, str]:
-        """Return the stretches of a text that are nearly names, in small letters, with the name."""
+    def found(
+        self, text: str, unsure: Collection[int] = (), common: frozenset[str] = frozenset()
+    ) -> dict[str, str]:
+        """Return the stretches of a text that are nearly names, in small letters, with the name.
+
+        `unsure`: the places, among the text's words, that the recognizer was unsure of.
+        """
         spans = [match.span() for match in WORD.finditer(text)]
         heard = [text[start:end].lower() for start, end in spans]
         capitals = [
@@ -70,8 +93,14 @@ class NearNames:
         found: list[tuple[float, int, int, str]] = []
         for first in range(len(heard)):
             for end in range(first + 1, min(first + _MOST_WORDS, len(heard)) + 1):
-                as_name = any(capitals[first:end])
-                alike, name = self._nearest(heard[first:end], as_name=as_name)
+                words, is_unsure = heard[first:end], any(at in unsure for at in range(first, end))
+                is_everyday = all(_is_everyday(word, common) for word in words)
+                if not is_unsure and (is_everyday or self.only_unsure):
+                    continue
+                if is_everyday and (end - first == 1 or self.is_strict):
+                    continue
+                is_strict, as_name = is_everyday or self.is_strict, any(capitals[first:end])
+                alike, name = self._nearest(words, as_name=as_name, is_strict=is_strict)
                 if name:
                     found.append((alike, first, end, name))
         near: dict[str, str] = {}
@@ -83,25 +112,68 @@ class NearNames:
                 near[" ".join(heard[first:end])] = name
         return near
 
-    def _nearest(self, words: list[str], *, as_name: bool) -> tuple[float, str]:
+    def _nearest(self, words: list[str], *, as_name: bool, is_strict: bool) -> tuple[float, str]:
         """Return the name that some words nearly are, and how nearly; empty: none, or exactly."""
         joined = "".join(words)
         is_none = all(word in self.words for word in words)
-        if is_none or any(word in self.names for word in words) or _SMALL & {words[0], words[-1]}:
+        bare = [word.replace("’", "'").removesuffix("'s") for word in words]
+        if is_none or any(word in self.names for word in bare) or _SMALL & {words[0], words[-1]}:
             return 0.0, ""
         sound = skeleton(joined)
         alike = [
-            (_alike(joined, key), name)
+            (_alike(joined, key) if is_strict else _alike(_sounded(joined), _sounded(key)), name)
             for key, (name, own) in self.names.items()
-            if _sounds(sound, own) and (as_name or len(own) >= _PLAIN)
+            if (sound == own if is_strict else _sounds(sound, own))
+            and ((as_name and not is_strict) or len(own) >= _PLAIN)
         ]
         best = max(alike, default=(0.0, ""))
-        return best if best[0] >= _ALIKE else (0.0, "")
+        return best if best[0] >= (_ALIKE_STRICT if is_strict else _ALIKE) else (0.0, "")
 
 
 def near_names(names: Iterable[str], words: Collection[str]) -> NearNames:
     """Return the names to listen for, and the words that are not to be taken for one."""
     return NearNames({name.lower(): (name, skeleton(name)) for name in names}, words)
+
+
+def _is_everyday(word: str, common: frozenset[str]) -> bool:
+    word = word.replace("’", "'")
+    return not common.isdisjoint({word, word.removesuffix("s"), word.removesuffix("'s")})
+
+
+@lru_cache(maxsize=2)
+def names_of(
+    rules: tuple[Rule, ...], common: frozenset[str], own: str
+) -> tuple[NearNames, NearNames]:
+    """Return the names that rules write, word by word, to be heard where there is doubt.
+
+    Those of the church's `own` file first, then the others. What is an everyday word with a
+    capital, such as Spirit, is no name.
+    """
+    church = {word for rule in rules if rule.source == own for word in _names_in(rule, common)}
+    others = {word for rule in rules for word in _names_in(rule, common)} - church
+    return (
+        replace(near_names(sorted(church), ()), only_unsure=True),
+        replace(near_names(sorted(others), ()), only_unsure=True, is_strict=True),
+    )
+
+
+def _names_in(rule: Rule, common: frozenset[str]) -> list[str]:
+    return [
+        word
+        for word in rule.write.split()
+        if word.isalpha() and word.istitle() and len(word) > 2 and word.lower() not in common
+    ]
+
+
+def unsure_words(text: str, heard: Sequence[Word]) -> frozenset[int]:
+    """Return the places of those words of a text that a recognizer was unsure of.
+
+    None where its words are not those of the text.
+    """
+    told = [(word, each.probability) for each in heard for word in WORD.findall(each.text)]
+    if [word for word, _ in told] != WORD.findall(text):
+        return frozenset()
+    return frozenset(at for at, (_, probability) in enumerate(told) if probability < _UNSURE)
 
 
 def _alike(one: str, other: str) -> float:

@@ -1,5 +1,7 @@
 """Parse the rules of a dictionary file, with errors that a volunteer can understand. Pure.
 
+names = ["Okonkwo", "Nwosu"]        # of the church's people: heard where the recognizer is unsure
+
 [lists]                             # word lists to share between the rules of this file
 scripture = ["chapter", "verse"]
 
@@ -63,10 +65,14 @@ def parse_rules(toml_text: str, name: str) -> tuple[Rule, ...]:
 
     Raises DictionaryError, which names the file, the rule and the fix.
     """
-    top = Table(read_toml(toml_text, name), {"lists", "rule"}, name)
+    top = Table(read_toml(toml_text, name), {"lists", "names", "rule"}, name)
     words = lists_of(top, name)
-    rules: list[Rule] = []
-    ids: set[str] = set()
+    names = [" ".join(each.split()) for each in top.texts("names") if key(each)]
+    rules = [
+        Rule(f"name-{_default_id(each)}", (each,), each, hotword=True, source=name)
+        for each in dict.fromkeys(names)
+    ]
+    ids = {rule.id for rule in rules}
     heard: dict[str, str] = {}
     for table in tables_of(top, "rule", _KEYS, name):
         where = table.where

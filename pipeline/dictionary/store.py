@@ -7,6 +7,7 @@ Operators' rules are appended to the church's own file; the rest of that file is
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -14,9 +15,11 @@ from pipeline.config.schema import Settings
 from pipeline.core.errors import DictionaryError, quoted, writing
 from pipeline.core.files import WholeFile, read_at_most
 from pipeline.core.resources import bundled
+from pipeline.core.types import Word
+from pipeline.dictionary.common_words import common_words, require_rare
 from pipeline.dictionary.glossary_store import GlossaryStore
 from pipeline.dictionary.matcher import Lexicon, compile_lexicon
-from pipeline.dictionary.near_names import NearNames
+from pipeline.dictionary.near_names import NearNames, names_of, unsure_words
 from pipeline.dictionary.rules import Rule, free_id, key, parse_rules, rule_text
 
 OWN = "dictionary.toml"
@@ -36,6 +39,7 @@ class Dictionary:
         """Load the files. Raises DictionaryError."""
         self._files: list[Path] = []
         self._enabled = settings.dictionary.enabled
+        self._lang = settings.translate.source
         self._named = settings.dictionary.file != ""
         self.own = Path(settings.dictionary.file or Path(settings.session.directory) / OWN)
         """The church's own file. It may be missing unless the settings name it."""
@@ -63,10 +67,22 @@ class Dictionary:
         """True if texts are corrected."""
         return self._enabled
 
-    def lexicon_for(self, text: str) -> Lexicon:
-        """Return the rules in force, and those that write the notes' names nearly heard in it."""
-        near = self.names.found(text) if self.names and self._enabled else {}
-        return self.lexicon.also(near, "notes") if near else self.lexicon
+    def lexicon_for(self, text: str, words: Sequence[Word] = ()) -> Lexicon:
+        """Return the rules in force, and those that write the names that were nearly heard in it.
+
+        Names of the notes, and, where the recognizer was unsure of `words`, those of the rules.
+        """
+        if not self._enabled:
+            return self.lexicon
+        unsure = unsure_words(text, words)
+        common = common_words(self._lang)
+        lexicon = self.lexicon
+        if self.names and (near := self.names.found(text, unsure, common)):
+            lexicon = lexicon.also(near, "notes")
+        for names in names_of(lexicon.rules, common, str(self.own)) if unsure else ():
+            if near := names.found(text, unsure, common):
+                lexicon = lexicon.also(near, "heard")
+        return lexicon
 
     @property
     def hotwords(self) -> str:
@@ -77,6 +93,7 @@ class Dictionary:
         """Replace files and rules by those of another dictionary, loaded for a reload."""
         self._files, self._stamps, self.own = other._files, other._stamps, other.own
         self._enabled, self._named = other._enabled, other._named
+        self._lang = other._lang
         self.lexicon = other.lexicon
         self.glossaries.take(other.glossaries)
         if self._held and self._enabled:
@@ -109,6 +126,7 @@ class Dictionary:
     def hold(self, heard: str, write: str) -> Rule:
         """Put a rule in force for this service; no file has it. Raises DictionaryError."""
         self._require_enabled()
+        require_rare(heard, self._lang)
         if any(key(heard) == key(phrase) for rule in self._held for phrase in rule.hear):
             raise DictionaryError(
                 "dictionary-duplicate-phrase", f"A rule for {quoted(heard)} is held already.", ""
@@ -131,6 +149,7 @@ class Dictionary:
         Returns the rule and its text in the file. Raises DictionaryError; then nothing has changed.
         """
         self._require_enabled()
+        require_rare(heard, self._lang)
         content = self._read(self.own)
         # A church that edits it with Notepad gets its file back with its own line ends.
         newline = "\r\n" if "\r\n" in content else "\n"

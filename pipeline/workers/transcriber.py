@@ -181,7 +181,7 @@ class Transcribe(Worker):
                 return replace(last, utterance=utterance)
             return self._nothing(utterance, error.code)
         self.note_success()
-        lexicon = self._dictionary.lexicon_for(transcript.raw_text)
+        lexicon = self._dictionary.lexicon_for(transcript.raw_text, transcript.recognition.words)
         transcript = correct(lexicon, transcript)
         if not utterance.is_whole:
             # Here the sound ends, not the sentence: the recognizer cannot tell the two apart.

@@ -26,6 +26,8 @@ _SHORT = 3
 """Articles and prepositions have so many letters; a term is not put in their place alone."""
 _LIKE = 3
 """Letters by which a word is taken for a slip of another."""
+_STEM = 5
+"""Letters of a form without its ending by which another word is known to be made of it."""
 _MOST = 3
 """Ways to write one term that a translator is asked about: each costs it some milliseconds."""
 
@@ -41,6 +43,8 @@ class Filled:
     found: str
     written: str
     text: str
+    form: str = ""
+    """Of the term, without a determiner."""
 
 
 def words_in(text: str) -> list[Place]:
@@ -128,7 +132,7 @@ def fillings(
         each
         for each in found
         if is_free(each.slot, others)
-        and not _stutters(each)
+        and not (_stutters(each) or _is_made_of_it(each.found, each.form))
         and (term_is_name or not _has_name(text, each.slot, own))
     ][:_MOST]
 
@@ -147,14 +151,15 @@ def _filled(text: str, place: Place, form: str, lang: str) -> list[Filled]:
     is_like = plain(text[start:end])[:_LIKE] == plain(form)[:_LIKE]
     ways = inflection.determiners(text, start, form, lang)
     return [
-        _put(text, begins, end, f"{new}{form}" if new else _cased(text, begins, form))
+        _put(text, begins, end, f"{new}{form}" if new else _cased(text, begins, form), form)
         for begins, new in ways
         if not (is_like and new and lang != "fr")
     ]
 
 
-def _put(text: str, start: int, end: int, written: str) -> Filled:
-    return Filled((start, end), text[start:end], written, text[:start] + written + text[end:])
+def _put(text: str, start: int, end: int, written: str, form: str) -> Filled:
+    told = text[:start] + written + text[end:]
+    return Filled((start, end), text[start:end], written, told, form)
 
 
 def _cased(text: str, start: int, form: str) -> str:
@@ -222,6 +227,15 @@ def _has_name(text: str, slot: Place, own: frozenset[str]) -> bool:
 
 
 def _stutters(filled: Filled) -> bool:
-    """Whether a word now stands twice in a row that did not before."""
+    """Whether a word stands twice in a row, be it as the end of another: "Jesucristo Cristo"."""
     told = [plain(word) for word in WORD.findall(filled.text)]
-    return any(one == other for one, other in pairwise(told))
+    return any(
+        one == other or (len(other) > _SHORT and one.endswith(other))
+        for one, other in pairwise(told)
+    )
+
+
+def _is_made_of_it(found: str, form: str) -> bool:
+    """Whether a word was made of a form, as "pastorcito" of "pastor": it is right as it is."""
+    stem = plain(form).rstrip("aeio")
+    return len(stem) >= _STEM and any(plain(word).startswith(stem) for word in WORD.findall(found))

@@ -16,6 +16,7 @@ from pipeline.cli.commands.learn_models import add_model_steps, add_step, opened
 from pipeline.cli.commands.learn_training import add_training_steps
 from pipeline.cli.options import Commands
 from pipeline.core.errors import LearningError, UsageError
+from pipeline.dictionary.common_words import common_words
 from pipeline.dictionary.store import Dictionary
 from pipeline.learning.data.collect import Collected, CollectSettings, collect, remove
 from pipeline.learning.data.corpora import read_general
@@ -128,6 +129,7 @@ def _collect(arguments: argparse.Namespace) -> int:
     translate = settings.translate
     given = CollectSettings(
         rules=Dictionary(settings).lexicon.rules,
+        everyday=common_words(translate.source),
         general=read_general(Path(general), translate.source, translate.target) if general else (),
         speaker=arguments.speaker,
         # Who names a demo wants it.

@@ -143,7 +143,8 @@ def _answer(
     translator.is_cancelled = channel.has_message
     grow = _grower(channel) if request["stream"] else None
     wanted = tuple(
-        WantedTerm(**{**term, "forms": tuple(term["forms"])}) for term in request["wanted"]
+        WantedTerm(**(term | {each: tuple(term[each]) for each in ("forms", "foreign")}))
+        for term in request["wanted"]
     )
     made = translator.translate(
         request["text"], grow, request["draft"], _standing(request["standing"]), wanted

@@ -8,7 +8,7 @@ the record may still be in its files.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -81,6 +81,8 @@ class CollectSettings:
 
     rules: Sequence[Rule]
     """The dictionary's: they tell the church's terms."""
+    everyday: Collection[str] = ()
+    """Words that no proposed rule may hear alone."""
     shares: TierShares = field(default_factory=TierShares)
     general: Sequence[LearningPair] = ()
     speaker: str = ""
@@ -221,7 +223,11 @@ def _sum_up(
         pairs_per_hour=round(accepted / hours, 1) if hours else None,
         calibration=calibration,
         new_terms=tuple(new_terms(texts, known)),
-        rules=tuple(proposed_rules(spoken, heard, Counter(w for t in texts for w in words(t)))),
+        rules=tuple(
+            proposed_rules(
+                spoken, heard, Counter(w for t in texts for w in words(t)), settings.everyday
+            )
+        ),
     )
     if not dry_run:
         data.write_pairs(PAIRS, chosen)

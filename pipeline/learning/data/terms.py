@@ -7,7 +7,7 @@ as a correction or a rule of the dictionary shows it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
@@ -71,12 +71,16 @@ def new_terms(texts: Iterable[str], known: Iterable[str], most: int = 30) -> lis
 
 
 def proposed_rules(
-    found: Sequence[Confusion], known: Iterable[str], small_words: Mapping[str, int]
+    found: Sequence[Confusion],
+    known: Iterable[str],
+    small_words: Mapping[str, int],
+    everyday: Collection[str] = (),
 ) -> list[Confusion]:
     """Return the confusions that are worth a rule of the dictionary: a name, or seen twice.
 
     `known` are phrases that a rule hears already. What was heard must not be a word that is also
-    said rightly elsewhere (`small_words`, how often): a rule would spoil that.
+    said rightly elsewhere (`small_words`, how often), nor one of the `everyday` ones: a rule would
+    spoil that.
     """
     heard_already = {key(phrase) for phrase in known}
     return [
@@ -85,6 +89,7 @@ def proposed_rules(
         if (each.count >= _OFTEN or not each.said.islower())
         and key(each.heard) not in heard_already
         and small_words.get(key(each.heard), 0) == 0
+        and key(each.heard) not in everyday
     ]
 
 

@@ -108,9 +108,7 @@ def test_a_broken_file_is_explained(text: str, code: str) -> None:
 
 def test_an_entry_of_which_anything_is_right_asks_for_nothing() -> None:
     own = 'term = [{ say = "covenant", write = "pacto", also = "*" }]'
-    (term,) = glossary(COVENANT, own).find("the covenant")
-    assert shown("¡Lo que sea!", term)
-    assert shown("...", term) is None
+    assert glossary(COVENANT, own).find("the covenant") == ()
 
 
 def test_a_rendering_without_spaces_is_found() -> None:
@@ -162,7 +160,10 @@ def test_the_shipped_entries_are_many_and_can_be_read(lang: str) -> None:
     assert len(terms) >= 230
     compiled = compile_glossary(terms, lang)
     assert len(compiled.terms) == len(terms)
+    assert sum(term.also == ("*",) for term in terms) == 1
     for term in terms:  # what is written counts as the rendering, whatever else does
+        if term.also == ("*",):
+            continue
         asked = compiled.find(f"{' '.join(sorted(term.near)[:1])} {term.say[0]}")
         (wanted,) = [found for found in asked if found.term == term.id]
         assert all(shown(form, wanted) for form in (*term.write, *term.plural)), term.id

@@ -64,7 +64,7 @@ def test_two_files_may_hear_the_same() -> None:
     [
         ("[[rule]]\nhear = holy", "dictionary-not-toml", ["line 2", "double quotes"]),
         ("[[rules]]", "dictionary-unknown-key", ["'rules'", "Did you mean 'rule'?"]),
-        ("title = 'x'", "dictionary-unknown-key", ["'title'", "Known: lists, rule."]),
+        ("title = 'x'", "dictionary-unknown-key", ["'title'", "Known: lists, names, rule."]),
         (
             "[[rule]]\nhear='a'\nwrite='b'\n[[rule]]\nhera='a'",
             "dictionary-unknown-key",
