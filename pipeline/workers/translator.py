@@ -167,7 +167,7 @@ class Translate(Worker):
             handed_s=now,
             free_s=now,
             clock=time.monotonic,
-            spell_references=self.settings.church.references,
+            church=self.settings.church,
             glossary=self._glossaries.of(self._lang) if self._glossaries else None,
         )
         return None if _unusable(caption) else caption
@@ -211,7 +211,7 @@ class Translate(Worker):
                 standing=Standing(target=draft.stable, was_final=draft.was_final)
                 if final.stability == "calm"
                 else None,
-                spell_references=self.settings.church.references,
+                church=self.settings.church,
                 glossary=self._glossaries.of(self._lang) if self._glossaries else None,
             )
         except EngineCancelledError:
@@ -248,7 +248,8 @@ class Translate(Worker):
             return None
         said = caption.transcript
         try:
-            mean, least = self._scorer.score(given(said.text, said.lang), caption.text)
+            text = given(said.text, said.lang, self.settings.church)
+            mean, least = self._scorer.score(text, caption.text)
         except EngineError:  # of that the worker that translates with it tells
             return None
         return Opinion(round(mean, 4), round(least, 4), agreement(draft.text, caption.text))

@@ -42,7 +42,9 @@ def test_no_sentence_fires_that_has_no_reference() -> None:
 
 def test_chapters_and_verses_must_exist() -> None:
     assert found("Romans eight fifty and John 22 and Jude 26 are not there", "en") == ""
-    assert found("in Genesis 111", "en") == ""  # 1:11 or 11:1
+    assert found("in Psalm 1491", "en") == "Psalm 149:1"
+    assert found("in Genesis 2128", "en") == "Genesis 21:28"
+    assert found("in Genesis 111", "en") == "Genesis 1:11"  # as "one eleven" is said, not 11:1
 
 
 @st.composite
