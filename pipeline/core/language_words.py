@@ -202,6 +202,17 @@ class InflectionWords(_Table):
     """Words with an h that keep their article: "la honte"."""
 
 
+class NameWords(_Table):
+    """[names]: words around people's names, as `tokens.plain` has them."""
+
+    translated: Words
+    """Written with a capital, and translated: days, months, nations, what is holy."""
+    titles: Words
+    """Before a name: "Brother", "Pastor"."""
+    addressed: Words
+    """Behind a name and a comma these say that somebody is called: "Grace, would you"."""
+
+
 class LanguageWords(_Table):
     """A whole file."""
 
@@ -209,6 +220,7 @@ class LanguageWords(_Table):
     numbers: NumberWords | None = None
     quantities: QuantityWords | None = None
     references: ReferenceWords | None = None
+    names: NameWords | None = None
     negation: NegationWords | None = None
     inflection: InflectionWords | None = None
 

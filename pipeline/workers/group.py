@@ -345,7 +345,9 @@ class WorkerGroup:
 
     def _checked(self, final: Caption) -> Caption:
         """Return a final compared with what was said, and judged where an opinion is there."""
-        final = checked(final, self._church, self._glossaries.of(final.lang))
+        final = checked(
+            final, self._church, self._glossaries.of(final.lang), self._glossaries.names
+        )
         return judged(final, self._judge) if self._church.doubt else final
 
     def _tell(self, stage: str, code: str, message: str) -> None:

@@ -195,8 +195,9 @@ class LanguageWorkers:
         return [self._checked(caption) for caption in unfinished]
 
     def _checked(self, final: Caption) -> Caption:
-        glossary = self._glossaries.of(final.lang) if self._glossaries else None
-        final = checked(final, self._settings.church, glossary)
+        store = self._glossaries
+        glossary, names = (store.of(final.lang), store.names) if store else (None, ())
+        final = checked(final, self._settings.church, glossary, names)
         return judged(final, self._judge) if self._judge and self._settings.church.doubt else final
 
     def _has_time(self) -> bool:

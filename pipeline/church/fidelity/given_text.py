@@ -17,10 +17,12 @@ from pipeline.church.scripture.number_words import read
 from pipeline.church.scripture.tokens import Tokens
 from pipeline.config.schema import Church
 
-_LEAST = 13
-"""Smaller numbers stay words, which translators know and captions are printed with."""
+_LEAST = 100
+"""Smaller numbers stay words: the starter translators know "thirty-three", not "a hundred"."""
+_LEAST_ORDINAL = 13
 _PARTED = 10_000
 """From here on a sign parts thousands: "1,941" would be no year."""
+_MILLION = 1_000_000
 _ARTICLE = re.compile(r"\ba\s+$", re.IGNORECASE)
 _ORDINALS = {1: "st", 2: "nd", 3: "rd"}
 
@@ -43,8 +45,11 @@ def in_digits(text: str, lang: str) -> str:
     words = QUANTITY_WORDS.get(lang)
     if words is None or not words.spelled:
         return text
+    is_capital = text[:1].isupper()
     for phrase, digits in words.spelled:
         text = phrase.sub(digits, text)
+    if is_capital:
+        text = text[:1].upper() + text[1:]
     text = _with_decades(text, lang)
     skip = [(mention.start, mention.end) for mention in references.find(text, lang)]
     found = numbers.find(text, lang, skip)
@@ -55,9 +60,7 @@ def in_digits(text: str, lang: str) -> str:
             before, end = text[: each.start], each.end
             if each.kind == "time" and each.value % 60:
                 before = _ARTICLE.sub("", before)  # "at a quarter to nine"
-            percent = words.percent.match(text, end) if words.percent else None
-            behind = f"%{text[percent.end() :]}" if percent else text[end:]
-            text = before + digits + behind
+            text = before + digits + text[end:]
     return text
 
 
@@ -75,7 +78,7 @@ def _written(at: int, found: Sequence[Quantity], text: str, lang: str) -> str:
         hour, minutes = divmod(each.value, 60)
         return f"{hour or 12}:{minutes:02}" if minutes else ""
     if each.kind == "ordinal":
-        return _ordinal(each.value) if each.value >= _LEAST else ""
+        return _ordinal(each.value) if each.value >= _LEAST_ORDINAL else ""
     if each.value >= _LEAST or (words.percent and words.percent.match(text, each.end)):
         return _number(each.value, lang)
     is_of = words.share and words.share.fullmatch(before) and found[at - 1].value < each.value
@@ -90,21 +93,21 @@ def _ordinal(value: int) -> str:
 
 
 def _number(value: int, lang: str) -> str:
-    """Return "4352", "18,500", "2.5 million"."""
-    scales = sorted(NUMBER_WORDS[lang].scales.items(), key=lambda each: -each[1])
-    for word, scale in scales:
-        if scale >= 1_000_000 and value >= scale and value % (scale // 10) == 0:
-            return f"{value / scale:g} {word}"
+    """Return "4352", "18,500", "2000 million"; "" for "two million", which stays as it is."""
+    if value >= _MILLION and value % (_MILLION // 10) == 0:
+        million = next(w for w, scale in NUMBER_WORDS[lang].scales.items() if scale == _MILLION)
+        # "Billion" is another number in half of the languages.
+        return f"{value / _MILLION:g} {million}" if value >= _LEAST * _MILLION else ""
     return f"{value:,}" if value >= _PARTED else str(value)
 
 
 def _with_decades(text: str, lang: str) -> str:
-    """Return a text with "the 1890s" instead of "the eighteen nineties"."""
+    """Return a text with "the years 1890" instead of "the eighteen nineties"."""
     tokens, decades = Tokens(text), QUANTITY_WORDS[lang].decades
     for at in reversed(range(len(tokens) - 1)):
         decade = decades.get(tokens.word(at + 1), 0)
         century = read(tokens, at, lang) if decade and tokens.is_joined(at) else None
         if century and century.end == at + 1 and 15 <= century.value <= 20:
             start, end = tokens.spans[at][0], tokens.spans[at + 1][1]
-            text = f"{text[:start]}{century.value}{decade}s{text[end:]}"
+            text = f"{text[:start]}years {century.value}{decade}{text[end:]}"
     return text
