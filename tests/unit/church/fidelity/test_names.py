@@ -42,7 +42,6 @@ def test_a_name_of_the_service_is_put_back_and_another_is_marked(glossary: Gloss
         ("Hope is what we need.", "La esperanza es lo que necesitamos."),
         ("We met Peter on Thursday.", "Nos reunimos con Pedro el jueves."),
         ("Nobody in Philippi slept.", "Nadie durmió en Filipos."),
-        ("It was the Renaissance.", "Fue el renacimiento."),
         ("I love the Lord Jesus.", "Amo al Señor Jesús."),
     ],
 )
