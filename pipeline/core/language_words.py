@@ -41,6 +41,8 @@ def _by_phrase(lines: object) -> object:
 
 
 def _ignoring_case(alternatives: object) -> object:
+    if isinstance(alternatives, str):
+        alternatives = [alternatives]
     if not isinstance(alternatives, list):
         return alternatives
     return re.compile("|".join(map(str, alternatives)), re.IGNORECASE)
@@ -53,7 +55,7 @@ Numbered = Annotated[Mapping[str, int], BeforeValidator(_by_word)]
 Phrases = Annotated[Mapping[tuple[str, ...], int], BeforeValidator(_by_phrase)]
 """Values by phrase; written as a list from 0 on, other ways to say a value behind a comma."""
 Pattern = Annotated[re.Pattern[str], BeforeValidator(_ignoring_case)]
-"""Written as a list of alternatives, each a regular expression."""
+"""Written as a regular expression, or as a list of alternatives."""
 
 
 class _Table(BaseModel):
@@ -64,7 +66,7 @@ class BookNames(_Table):
     """[books]"""
 
     names: tuple[str, ...] = Field(min_length=66, max_length=66)
-    """In the order of the Bible: "Psalm, Psalms"; the first is printed, `*` marks a common word."""
+    """In the order of the Bible: "Psalm, Psalms"; the first is printed; `*` and `+` mark words."""
     ordinals: tuple[str, str, str]
     """Ways to say the 1, 2 and 3 of "1 Samuel"."""
 
@@ -120,6 +122,14 @@ class QuantityWords(_Table):
     """Numbers in these are figures of speech."""
     unsure: Words
     """What alone may be something else: a room, a beer, a part of a minute."""
+    percent: Pattern | None = None
+    """What stands behind a number as "%" does."""
+    share: Pattern | None = None
+    """Between the numbers of "nine out of ten"."""
+    spelled: tuple[tuple[Pattern, str], ...] = ()
+    """What translators get instead of a phrase: ["half a million", "500,000"]. None: no digits."""
+    decades: Numbered = {}
+    """As in "the eighteen nineties"."""
     century: re.Pattern[str] | None = None
     """One or two numerals of centuries, each a group; capitals count."""
     digits: Literal["", "french"] = ""
@@ -139,12 +149,25 @@ class ReferenceWords(_Table):
     """Between "first" and "Corinthians": letter, of, Paul, to, the."""
     cues: Words
     """Before a book whose name is an ordinary word."""
+    turns: Words = frozenset()
+    """Some words before such a book, with one of `ways` right before it: "turn ... to John 11"."""
+    ways: Words = frozenset()
+    tells: Words = frozenset()
+    """Behind the chapter of such a book: "John 15 reminds us"."""
     follow: Words
-    """May stand behind a chapter that is said alone."""
+    """May stand behind a chapter where "Romans 12" may as well be twelve people."""
     counted: Words
     """Behind a number these say that it counts something, or is a time."""
+    when: Words = frozenset()
+    """Behind a name and two numbers these say that it is a time."""
     people: Words
     """Before a name these say that it is somebody's."""
+    begins: Words = frozenset()
+    """Before the first verse that is read: "starting at", "beginning with"."""
+    nth: Words = frozenset()
+    """Before the number of a chapter or verse: "chapter number 3"."""
+    possessed: Words = frozenset()
+    """Behind the name of a writer: "Mark's gospel"."""
     zero: Words = frozenset()
     """As in "Psalm one oh five"."""
     before_chapter: Words
@@ -183,6 +206,17 @@ class InflectionWords(_Table):
     """Pronouns that are written onto a verb: "bautizarnos"."""
 
 
+class NameWords(_Table):
+    """[names]: words around people's names, as `tokens.plain` has them."""
+
+    translated: Words
+    """Written with a capital, and translated: days, months, nations, what is holy."""
+    titles: Words
+    """Before a name: "Brother", "Pastor"."""
+    addressed: Words
+    """Behind a name and a comma these say that somebody is called: "Grace, would you"."""
+
+
 class LanguageWords(_Table):
     """A whole file."""
 
@@ -190,6 +224,7 @@ class LanguageWords(_Table):
     numbers: NumberWords | None = None
     quantities: QuantityWords | None = None
     references: ReferenceWords | None = None
+    names: NameWords | None = None
     negation: NegationWords | None = None
     inflection: InflectionWords | None = None
 

@@ -203,7 +203,7 @@ class Translation:
 class Check:
     """What comparing a final with what was said has found in one place; `doubtful` is left."""
 
-    kind: Literal["reference", "number", "negation", "term"]
+    kind: Literal["reference", "number", "negation", "term", "name"]
     outcome: Literal["right", "written", "repaired", "doubtful"]
     said: str  # empty where only the translation has it
     found: str = ""

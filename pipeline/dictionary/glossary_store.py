@@ -37,6 +37,8 @@ class GlossaryStore:
         `folder`: where the church's own files are. `read` returns a file's text, "" for one of the
         church's that is not there; `write` puts a new one in place. Both raise DictionaryError.
         """
+        self.names: Collection[str] = ()
+        """Names of this service that may be common words as well, in small letters."""
         self._source = source
         self._folder = folder
         self._is_on = is_on

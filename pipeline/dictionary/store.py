@@ -28,6 +28,8 @@ OWN = "dictionary.toml"
 _MOST_BYTES = 1_000_000
 """Eight times the largest that ships. A reload of more would take seconds."""
 
+_HELD = "this service"
+"""Source of a rule that no file has."""
 _HOTWORDS = 40
 """Most hotwords: they take room in the recognizer's prompt, and time."""
 
@@ -47,11 +49,10 @@ class Dictionary:
         if self._enabled:
             self._files = [shipped] if shipped.is_file() else []
             self._files.append(self.own)
-        self.names: NearNames | None = None
-        """Names of this service's notes; another thread may read it."""
+        self._names: NearNames | None = None
         self._stamps: dict[Path, float] = {}
         self._held: tuple[Rule, ...] = ()
-        self.lexicon: Lexicon = compile_lexicon([])
+        self._lexicon = compile_lexicon([])
         self.glossaries = GlossaryStore(
             settings.translate.source,
             self.own.parent,
@@ -61,6 +62,32 @@ class Dictionary:
         )
         """How church words are said in other languages."""
         self.load()
+
+    @property
+    def lexicon(self) -> Lexicon:
+        """The rules in force."""
+        return self._lexicon
+
+    @lexicon.setter
+    def lexicon(self, lexicon: Lexicon) -> None:
+        self._lexicon = lexicon
+        self._tell_names()
+
+    @property
+    def names(self) -> NearNames | None:
+        """Names of this service's notes; another thread may read it."""
+        return self._names
+
+    @names.setter
+    def names(self, names: NearNames | None) -> None:
+        self._names = names
+        self._tell_names()
+
+    def _tell_names(self) -> None:
+        """Tell what translations are compared with the names of notes and of the church's rules."""
+        rules = (rule for rule in self.lexicon.rules if rule.source in {str(self.own), _HELD})
+        own = {rule.write.lower() for rule in rules if rule.write.istitle()}
+        self.glossaries.names = own | set(self._names.names if self._names else ())
 
     @property
     def enabled(self) -> bool:
@@ -132,7 +159,7 @@ class Dictionary:
                 "dictionary-duplicate-phrase", f"A rule for {quoted(heard)} is held already.", ""
             )
         taken = {rule.id for rule in self.lexicon.rules}
-        rule = Rule(free_id(write, taken), (heard,), write, source="this service")
+        rule = Rule(free_id(write, taken), (heard,), write, source=_HELD)
         # The last of equal rules wins, so what operators hold goes before all files.
         self.lexicon = compile_lexicon([*self.lexicon.rules, rule])
         self._held = (*self._held, rule)

@@ -200,7 +200,7 @@ class QuickPass:
                 free_s=now_s,
                 clock=time.monotonic,
                 standing=standing,
-                spell_references=self.settings.church.references,
+                church=self.settings.church,
                 glossary=self._glossaries.of(lang) if self._glossaries else None,
             )
 

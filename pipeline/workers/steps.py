@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from pipeline.audio.level import level_dbfs, peak_dbfs
-from pipeline.church.scripture.references import spelled
+from pipeline.church.fidelity.given_text import given
+from pipeline.config.schema import Church
 from pipeline.core.standing import Standing
 from pipeline.core.types import Caption, Span, Transcript, Utterance
 from pipeline.dictionary.glossary import Glossary
@@ -58,13 +59,13 @@ def translate(
     on_text: Callable[[str], None] | None = None,
     draft: str = "",
     standing: Standing | None = None,
-    spell_references: bool = False,
+    church: Church | None = None,
     glossary: Glossary | None = None,
 ) -> Caption:
     """Translate a transcript handed over at `handed_s`; the caption is not yet final.
 
-    `spell_references`: the translator gets Bible references as they are printed. Church words of
-    a whole utterance are translated as the `glossary` says.
+    The translator gets references and numbers as `church` wants them (`given`). Church words of a
+    whole utterance are translated as the `glossary` says.
     """
     start_s = clock()
     text = transcript.text
@@ -72,8 +73,8 @@ def translate(
     is_free = standing is None or (
         transcript.utterance.is_whole and not (standing.source or standing.pieces)
     )
-    if spell_references and is_free:
-        text = spelled(text, transcript.lang)
+    if church and is_free:
+        text = given(text, transcript.lang, church)
     wanted = glossary.find(text) if glossary and transcript.utterance.is_whole else ()
     translation = translator.translate(text, on_text, draft, standing, wanted)
     return Caption(

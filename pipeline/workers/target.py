@@ -237,8 +237,9 @@ class TargetWorkers:
 
     def _checked(self, final: Caption) -> Caption:
         """Return a final compared with what was said, and judged where an opinion is there."""
-        glossary = self._glossaries.of(final.lang) if self._glossaries else None
-        final = checked(final, self._settings.church, glossary)
+        store = self._glossaries
+        glossary, names = (store.of(final.lang), store.names) if store else (None, ())
+        final = checked(final, self._settings.church, glossary, names)
         return judged(final, self._judge) if self._judge and self._settings.church.doubt else final
 
     def _may_fill(self) -> bool:

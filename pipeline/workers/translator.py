@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
+from pipeline.church.fidelity.given_text import given
 from pipeline.config.schema import Settings
 from pipeline.core.backoff import Backoff
 from pipeline.core.errors import EngineCancelledError, EngineError, EngineGoneError, ModelError
@@ -166,7 +167,7 @@ class Translate(Worker):
             handed_s=now,
             free_s=now,
             clock=time.monotonic,
-            spell_references=self.settings.church.references,
+            church=self.settings.church,
             glossary=self._glossaries.of(self._lang) if self._glossaries else None,
         )
         return None if _unusable(caption) else caption
@@ -210,7 +211,7 @@ class Translate(Worker):
                 standing=Standing(target=draft.stable, was_final=draft.was_final)
                 if final.stability == "calm"
                 else None,
-                spell_references=self.settings.church.references,
+                church=self.settings.church,
                 glossary=self._glossaries.of(self._lang) if self._glossaries else None,
             )
         except EngineCancelledError:
@@ -245,8 +246,10 @@ class Translate(Worker):
         """Return what the quick translator thinks of a final; None where it cannot say."""
         if self._scorer is None or draft.lang != self._lang:
             return None
+        said = caption.transcript
         try:
-            mean, least = self._scorer.score(caption.transcript.text, caption.text)
+            text = given(said.text, said.lang, self.settings.church)
+            mean, least = self._scorer.score(text, caption.text)
         except EngineError:  # of that the worker that translates with it tells
             return None
         return Opinion(round(mean, 4), round(least, 4), agreement(draft.text, caption.text))

@@ -7,10 +7,12 @@ Whatever stands outside of a repaired slot stays letter by letter.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from pipeline.church.fidelity import negation, numbers
+from pipeline.church.fidelity.given_text import in_digits
+from pipeline.church.fidelity.names import kept
 from pipeline.church.fidelity.numbers import Quantity
 from pipeline.church.scripture import references
 from pipeline.church.scripture.references import Mention, end_of_numbers, find_slot
@@ -29,11 +31,16 @@ _MEASURES = re.compile(
 """Who says so many miles may be translated with so many kilometres."""
 
 
-def checked(caption: Caption, church: Church, glossary: Glossary | None = None) -> Caption:
+def checked(
+    caption: Caption,
+    church: Church,
+    glossary: Glossary | None = None,
+    names: Collection[str] = (),
+) -> Caption:
     """Return a final caption with its repairs, and what was found.
 
-    Church words were put in by the translator already; what became of them is told. A caption in
-    the language that was spoken comes back as it is.
+    Church words were put in by the translator already; what became of them is told. `names`: those
+    of this service, in small letters. A caption in the spoken language comes back as it is.
     """
     said, source, target = caption.transcript.text, caption.transcript.lang, caption.lang
     if source == target or not (said and caption.text):
@@ -44,16 +51,22 @@ def checked(caption: Caption, church: Church, glossary: Glossary | None = None) 
         checks += found
     # The numbers of a reference that is missing would be reported once more.
     if church.numbers and not any(check.outcome == "doubtful" for check in checks):
-        text, found = _with_numbers(said, text, (source, target))
+        text, found = _with_numbers(in_digits(said, source), text, (source, target))
         checks += found
     if church.negation and (word := negation.lost(said, text, (source, target))):
         checks.append(Check("negation", "doubtful", word))
+    if church.glossary:
+        stretches = list(_stretches(references.find(said, source)))
+        text, found = kept(said, text, (source, target), glossary, known=names, skip=stretches)
+        checks += found
     if church.glossary and glossary:
         repairs = caption.translation.repairs if caption.translation else ()
         # A reference is printed without the words "chapter" and "verse" that it was said with.
         printed = references.find(said, source) if church.references else ()
         # Last, and of the text as it stands now: the repairs above may have moved its words.
-        checks += _terms(said, text, glossary, printed, {each.term: each for each in repairs})
+        people = {each.said for each in checks if each.kind == "name"}
+        found = list(_terms(said, text, glossary, printed, {each.term: each for each in repairs}))
+        checks += [each for each in found if each.said not in people]
     if not checks:
         return caption
     return replace(caption, text=text, stable=len(text), checks=(*caption.checks, *checks))

@@ -1,20 +1,24 @@
 """The 66 books of the Bible: how they are said and printed in each language. Pure.
 
 A name that is also an ordinary word or a person's name is marked with `*`: it needs more beside it
-before it is taken for a book. None of them ever counts without a number. The names are those of
+before it is taken for a book. One with `+` is an ordinary word in small letters only. A name that
+ends in "." is an abbreviation. None of them ever counts without a number. The names are those of
 languages/CODE.toml.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
 
 from pipeline.church.scripture.versification import VERSES
 from pipeline.core.language_words import WORDS
 from pipeline.text.words import plain
 
 PSALMS = 19
+_ALIKE = 0.85
+"""Of the letters of a name and of what was heard, by `difflib`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +33,10 @@ class BookName:
     """The 1 of "1 Samuel", 0 where there is none."""
     is_common: bool = False
     """Whether it is an ordinary word or a person's name, too."""
+    is_word: bool = False
+    """Whether that word has a small letter within a sentence: "acts", "numbers"."""
+    is_short: bool = False
+    """Whether it is an abbreviation, behind which a dot may stand."""
 
 
 _BOOKS = {lang: words.books for lang, words in WORDS.items() if words.books}
@@ -41,7 +49,7 @@ LANGS = frozenset(_TABLES)
 """The languages that references are read and written in."""
 
 PRINTED: Mapping[str, tuple[str, ...]] = {
-    lang: tuple(names[0].rstrip("*") for names in table) for lang, table in _TABLES.items()
+    lang: tuple(names[0].rstrip("*+") for names in table) for lang, table in _TABLES.items()
 }
 """The names of the books in the order of the Bible, as a language prints them."""
 
@@ -56,10 +64,18 @@ def _names(lang: str) -> dict[str, tuple[BookName, ...]]:
     found: dict[str, list[BookName]] = {}
     for number, names in enumerate(_TABLES[lang], 1):
         for name in names:
-            words = tuple(plain(word) for word in name.rstrip("*").split())
+            bare = name.rstrip("*+")
+            words = tuple(plain(word) for word in bare.rstrip(".").split())
             ordinal = int(words[0]) if words[0].isdecimal() else 0
             words = words[1:] if ordinal else words
-            made = BookName(number, words, ordinal, is_common=name.endswith("*"))
+            made = BookName(
+                number,
+                words,
+                ordinal,
+                is_common=bare != name,
+                is_word=name.endswith("+"),
+                is_short=bare.endswith("."),
+            )
             found.setdefault(words[0], []).append(made)
     # The longest first: "Song of Songs" before "Song".
     return {w: tuple(sorted(each, key=lambda n: -len(n.words))) for w, each in found.items()}
@@ -67,6 +83,33 @@ def _names(lang: str) -> dict[str, tuple[BookName, ...]]:
 
 NAMES: Mapping[str, Mapping[str, tuple[BookName, ...]]] = {lang: _names(lang) for lang in LANGS}
 """By language and first word."""
+
+
+_LONG: Mapping[str, Mapping[str, BookName]] = {
+    lang: {
+        name.words[0]: name
+        for names in NAMES[lang].values()
+        for name in names
+        if len(name.words) == 1 and len(name.words[0]) >= 6 and not name.is_common
+    }
+    for lang in LANGS
+}
+
+
+def misspelled(word: str, ordinal: int, lang: str) -> BookName | None:
+    """Return the book whose name looks like a word: "phillipians", "galatian".
+
+    It counts as an ordinary word: more has to stand beside it.
+    """
+    if len(word) < 6:
+        return None
+    found = get_close_matches(word, _LONG[lang], 1, _ALIKE)
+    name = _LONG[lang][found[0]] if found else None
+    if name is None or bool(name.ordinal) != bool(ordinal):
+        return None
+    number = name.number + (ordinal - name.ordinal)
+    has_such = any(each.number == number for each in NAMES[lang][name.words[0]])
+    return replace(name, number=number, ordinal=ordinal, is_common=True) if has_such else None
 
 
 def chapters(book: int) -> int:

@@ -48,9 +48,17 @@ def read(tokens: Tokens, at: int, lang: str) -> Number | None:
         # "a thousand and one": the word between belongs to the number.
         if tokens.is_joined(end - 1) and tokens.word(end) == words.hundred_join != "":
             cursor += 1
-        if not tokens.is_joined(cursor - 1):
+        if not (tokens.is_joined(cursor - 1) or _goes_on(tokens, cursor, words)):
             break
     return Number(total, end) if limit else None
+
+
+def _goes_on(tokens: Tokens, at: int, words: NumberWords) -> bool:
+    """Whether hundreds follow thousands behind a comma: "four thousand, three hundred"."""
+    if not words.hundred or at >= len(tokens) or tokens.gap(at - 1) != ", ":
+        return False
+    part = None if tokens.word(at).isdecimal() else _part(tokens, at, words, is_first=False)
+    return part is not None and part.value >= 100 and not part.ordinal
 
 
 def _scale(tokens: Tokens, at: int, part: Number, words: NumberWords) -> int:

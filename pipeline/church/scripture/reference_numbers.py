@@ -63,7 +63,9 @@ def alone(book: int, number: Number) -> Place | None:
     if verses(book, value):
         return Place(value, 0, number.end, is_explicit=False)
     digits = str(value) if value >= 100 else ""
-    # "316" is 3:16. Only one way to part the digits may be valid, or nobody could tell.
+    # "316" is 3:16, "238" is 2:38 as it is said ("two thirty-eight"). Of other ways to part the
+    # digits only one may be valid, or nobody could tell.
     splits = [(int(digits[:k]), digits[k:]) for k in range(1, len(digits))]
     fits = [(c, int(v)) for c, v in splits if v[0] != "0" and 1 <= int(v) <= verses(book, c)]
+    fits = [fit for fit in fits if fit[1] >= 10 and len(digits) == 3 + (fit[0] >= 10)] or fits
     return Place(*fits[0], number.end, is_explicit=False) if len(fits) == 1 else None

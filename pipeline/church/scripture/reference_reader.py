@@ -6,7 +6,15 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from pipeline.church.scripture.books import NAMES, ORDINALS, PSALMS, BookName, chapters, verses
+from pipeline.church.scripture.books import (
+    NAMES,
+    ORDINALS,
+    PSALMS,
+    BookName,
+    chapters,
+    misspelled,
+    verses,
+)
 from pipeline.church.scripture.mention import Mention, Reference
 from pipeline.church.scripture.number_words import Number, read
 from pipeline.church.scripture.reference_numbers import Place, combined, resolved
@@ -26,6 +34,11 @@ _DASH = re.compile(r"\s*[-–—‐‑]\s*")
 _TIME = re.compile(r"\s*[ap]\.?\s?m\b", re.IGNORECASE)
 _BARE = word_set("i ii iii 1 2 3 one two uno dos un une deux")
 _STOP = re.compile(r"\s*[.,;:!?…)\]\"”’»—–]")
+_SENTENCE_END = re.compile(r"[.!?…]")
+_NEAR = 6
+"""Words before a name in which it is told that something is read."""
+_FEW = 3
+"""Chapters that "Genesis 1-3" may be: beyond that it is chapter and verse, "John 3-16"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +57,8 @@ class Reader:
         self._lang = lang
         self._words = REFERENCE_WORDS[lang]
         self._strict = strict
+        self._last_end = -1
+        """Behind the last reference that was found."""
 
     def mentions(self) -> Iterator[Mention]:
         """Yield what stands in the text, left to right."""
@@ -56,7 +71,7 @@ class Reader:
                 continue
             start, end = self._tokens.spans[found.first][0], self._tokens.spans[found.end - 1][1]
             yield Mention(found.reference, start, end, found.book_first)
-            at = found.end
+            at = self._last_end = found.end
 
     def books(self) -> Iterator[tuple[BookName, int, int]]:
         """Yield the names of books, with numbers or without: name, first token, token behind."""
@@ -70,7 +85,7 @@ class Reader:
     def _book_first(self, at: int) -> _Found | None:
         """Read "Romans eight twenty-eight", "John chapter three, verse sixteen"."""
         book = self._book(at)
-        place = self._place(book[0].number, book[1]) if book else None
+        place = self._place(book[0], book[1]) if book else None
         if book is None or place is None or not self._counts(book[0], at, place):
             return None
         reference = Reference(book[0].number, place.chapter, place.verse)
@@ -116,7 +131,7 @@ class Reader:
         whole = self._chapter_first(self._past(end, words.of | words.articles))
         if whole is None:
             book = self._book_of(end)
-            place = self._place(book[0].number, book[1]) if book else None
+            place = self._place(book[0], book[1]) if book else None
             if book is None or place is None or place.verse:
                 return None
             whole = _Found(Reference(book[0].number, place.chapter), at, place.end, False)
@@ -152,7 +167,32 @@ class Reader:
                 said = self._tokens.words[start:after]
                 if name.ordinal == number and said == name.words and self._is_one(start, after):
                     return name, after
+            if found := self._possessor(start, number) or self._misspelled(start, number):
+                return found
         return None
+
+    def _possessor(self, at: int, ordinal: int) -> tuple[BookName, int] | None:
+        """Read "Mark's gospel", "Peter's second letter"."""
+        word, is_possessive, _ = self._word(at).partition("'")
+        if not is_possessive or not self._words.possessed:
+            return None
+        number = ORDINALS[self._lang].get(self._word(at + 1), 0)
+        end = at + 2 + bool(number)
+        if self._word(end - 1) not in self._words.possessed or not self._is_one(at, end):
+            return None
+        for name in NAMES[self._lang].get(word, ()):
+            if name.ordinal == (ordinal or number) and len(name.words) == 1:
+                return name, end
+        return None
+
+    def _misspelled(self, at: int, ordinal: int) -> tuple[BookName, int] | None:
+        """Read "Phillipians": a capital word before a number that looks like one book's name."""
+        if not self._strict or at >= len(self._tokens) or not self._tokens.is_capital(at):
+            return None
+        if self._word(at + 1) not in self._words.chapter and self._number(at + 1) is None:
+            return None
+        name = misspelled(self._word(at), ordinal, self._lang)
+        return (name, at + 1) if name else None
 
     def _ordinal(self, at: int) -> tuple[int, int]:
         """Return the number before "Corinthians" and the token where that name must begin."""
@@ -161,7 +201,11 @@ class Reader:
         if word.isdecimal() and at < len(self._tokens) and self._tokens.gap(at) == "":
             word, end = word + self._word(at + 1), at + 2
         number = ORDINALS[self._lang].get(word, 0)
-        if not number or not self._is_spaced(end - 1):
+        # "First, Corinthians 13": a recognizer's comma, unless the name may stand without a number.
+        is_parted = self._is_light(end - 1) and not any(
+            name.ordinal == 0 for name in NAMES[self._lang].get(self._word(end), ())
+        )
+        if not number or not (self._is_spaced(end - 1) or is_parted):
             return 0, at
         # Only "the first letter to ..." takes words between; "1 the Corinthians" nobody says.
         if len(word) > 3 or word not in _BARE:
@@ -175,22 +219,26 @@ class Reader:
         book = self._book(self._past(at, self._words.of | self._words.articles))
         return book or self._book(self._past(at, self._words.fillers | self._words.cues))
 
-    def _place(self, book: int, at: int) -> Place | None:  # noqa: PLR0911 - form by form
+    def _place(self, name: BookName, at: int) -> Place | None:  # noqa: PLR0911 - form by form
         """Return the chapter and verse that begin at a token: behind a book's name."""
-        if at >= len(self._tokens) or not _LIGHT.fullmatch(self._tokens.gap(at - 1)):
+        word, words, book = self._word(at), self._words, name.number
+        # "Romans. Chapter 8" and "1 Thess. 4:13": a stop that ends no sentence.
+        may_stop = name.is_short or (word in words.chapter and not name.is_common)
+        gap = self._tokens.gap(at - 1).lstrip("." if may_stop else "") if word else ""
+        if not _LIGHT.fullmatch(gap):
             return None
-        word, words = self._word(at), self._words
         # "Jude verse 3": a book of one chapter is quoted without it.
         if word in words.verse and chapters(book) == 1:
             verse = self._number(at + 1)
             return self._checked(book, 1, verse.value, verse.end) if verse else None
-        if word in words.articles and (number := self._number(at + 1)) and number.ordinal:
+        number = self._number(at + (word in words.articles))
+        if number and number.ordinal:
             if self._word(number.end) not in words.chapter:
                 return None
             run, is_explicit = [replace(number, end=number.end + 1)], True
         else:
             is_explicit = word in words.chapter
-            run = self._run(at + is_explicit, may_be_ordinal=is_explicit)
+            run = self._run(book, at + is_explicit, may_be_ordinal=is_explicit)
         if not run:
             return None
         if verse := self._verse(run[-1].end):
@@ -209,7 +257,7 @@ class Reader:
             return None
         return Place(chapter, verse, end, is_explicit=True)
 
-    def _run(self, at: int, *, may_be_ordinal: bool) -> list[Number]:
+    def _run(self, book: int, at: int, *, may_be_ordinal: bool) -> list[Number]:
         """Return at most four numbers in a row: "one nineteen one oh five" are four."""
         run: list[Number] = []
         words = self._words
@@ -226,16 +274,37 @@ class Reader:
             run.append(Number(value, number.end))
             at = number.end
             gap = self._tokens.gap(at - 1)
-            # "eight-twenty-eight" is one reference, 8-28 are several chapters or verses.
-            if not _VERSE_GAP.fullmatch(gap) or (gap == "-" and self._word(at).isdecimal()):
+            # "eight-twenty-eight" is one reference, 8-12 may be several chapters or verses.
+            if not _VERSE_GAP.fullmatch(gap) or (
+                gap == "-" and self._word(at).isdecimal() and not self._is_verse(book, run, at)
+            ):
                 break
         return run
+
+    def _is_verse(self, book: int, run: list[Number], at: int) -> bool:
+        """Whether digits behind a hyphen are a verse: "John 3-16", not "Genesis 1-3"."""
+        chapter, number = run[0].value, self._number(at)
+        if len(run) > 1 or number is None or chapters(book) == 1:
+            return False
+        if not 1 <= number.value <= verses(book, chapter):
+            return False
+        if not chapter < number.value <= min(chapters(book), chapter + _FEW):
+            return True
+        before = {self._word(near) for near in range(max(0, at - _NEAR), at)}
+        return self._word(number.end) in self._words.tells or not before.isdisjoint(
+            self._words.verse
+        )
 
     def _verse(self, at: int) -> Number | None:
         """Return the verse that is called one: "verse 16", ", and the twenty-eighth verse"."""
         if at >= len(self._tokens) or not self._is_light(at - 1):
             return None
         words = self._words
+        begins = at
+        while begins < at + 3 and self._word(begins) in words.begins:
+            begins += 1
+        if self._word(begins) in words.verse:
+            return self._number(begins + 1)
         at += self._word(at) == words.both
         if self._word(at) in words.verse:
             return self._number(at + 1)
@@ -290,22 +359,44 @@ class Reader:
         if behind in words.counted or is_time or rest.startswith(("%", ":")):
             return False
         before = self._word(at - 1) if at and self._is_light(at - 1) else ""
-        if before in words.of and self._word(at - 2) in words.cues:
-            before = self._word(at - 2)
-        is_end = place.end == len(tokens) or _STOP.match(rest) is not None
-        # Mark, Job, Acts, Numbers, Ruth: names of people and plain words as well.
-        if name.is_common and not name.ordinal:
-            is_apart = not self._is_spaced(at + len(name.words) - 1)
-            if is_apart or not tokens.is_capital(at) or before in words.people:
+        # Mark, Job, Ruth: names of people and plain words as well.
+        if name.is_common and (not name.ordinal or name.is_short):
+            is_apart = not (self._is_spaced(at + len(name.words) - 1) or name.is_short)
+            if is_apart or not tokens.is_capital(at):
                 return False
+            is_cued = self._is_cued(name, at, behind)
             if place.verse:
-                return not behind.isdecimal()
-            return before in words.cues and (is_end or behind in words.follow)
+                is_free = before not in words.people or is_cued
+                return is_free and not (behind.isdecimal() or behind in words.when)
+            return is_cued and not name.is_short
         if place.verse:
             return True
-        return is_end or behind in words.follow
+        if rest.startswith("-"):
+            return False  # several chapters
+        # "The Romans 12 at a time", "my lamentations 3 pages long", "Hosea, 8, is here".
+        is_plain = not name.ordinal and (before in words.articles or not tokens.is_capital(at))
+        if rest.startswith(",") and not (name.ordinal or self._is_spaced(at + len(name.words) - 1)):
+            return False
+        is_end = place.end == len(tokens) or _STOP.match(rest) is not None
+        return is_end or behind in words.follow or not (is_plain or behind.isdecimal())
+
+    def _is_cued(self, name: BookName, at: int, behind: str) -> bool:
+        """Whether words around a name and its chapter tell that it is a book."""
+        words, before = self._words, self._word(at - 1)
+        if behind in words.tells:
+            return True
+        if not at or _SENTENCE_END.search(self._tokens.gap(at - 1)):
+            return False
+        if before in words.of and self._word(at - 2) in words.cues:
+            before = self._word(at - 2)
+        # "Genesis 1 and John 1": as the one before it.
+        if name.is_word or before in words.cues or 0 < self._last_end >= at - 1:
+            return True
+        near = range(max(0, at - _NEAR), at)
+        return before in words.ways and any(self._word(place) in words.turns for place in near)
 
     def _number(self, at: int) -> Number | None:
+        at += self._word(at) in self._words.nth
         return read(self._tokens, at, self._lang) if at < len(self._tokens) else None
 
     def _word(self, at: int) -> str:

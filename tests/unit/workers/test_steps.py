@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pipeline.config.schema import Church
 from pipeline.core.types import Caption, Pcm, Recognition, Transcript, Utterance
 from pipeline.workers.steps import as_final, blend, source_caption, transcribe, translate
 from tests.support.fakes import FakeRecognizer, FakeTranslator, Speech, pcm_of
@@ -88,7 +89,7 @@ def test_the_translator_gets_references_as_they_are_printed(spell: bool, text: s
         handed_s=3.0,
         free_s=4.0,
         clock=lambda: 5.0,
-        spell_references=spell,
+        church=Church(references=spell),
     )
     assert made.text == text
     assert made.transcript is said

@@ -1,0 +1,113 @@
+"""What translators get of a text that was said: printed references, and numbers in digits. Pure.
+
+Translators copy digits more faithfully than they translate words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from pipeline.church.fidelity import numbers
+from pipeline.church.fidelity.numbers import Quantity
+from pipeline.church.fidelity.times import QUANTITY_WORDS
+from pipeline.church.scripture import references
+from pipeline.church.scripture.number_words import WORDS as NUMBER_WORDS
+from pipeline.church.scripture.number_words import read
+from pipeline.church.scripture.tokens import Tokens
+from pipeline.config.schema import Church
+
+_LEAST = 100
+"""Smaller numbers stay words: the starter translators know "thirty-three", not "a hundred"."""
+_LEAST_ORDINAL = 13
+_PARTED = 10_000
+"""From here on a sign parts thousands: "1,941" would be no year."""
+_MILLION = 1_000_000
+_ARTICLE = re.compile(r"\ba\s+$", re.IGNORECASE)
+_ORDINALS = {1: "st", 2: "nd", 3: "rd"}
+
+
+def given(text: str, lang: str, church: Church | None = None) -> str:
+    """Return a text as translators get it, as far as a church wants that; None wants all.
+
+    What judges a translation compares it with this text, not with the words that were said.
+    """
+    if church is None or church.references:
+        text = references.spelled(text, lang)
+    return in_digits(text, lang) if church is None or church.numbers else text
+
+
+def in_digits(text: str, lang: str) -> str:
+    """Return a text with its years, times, shares and large numbers in digits.
+
+    References and figures of speech are left alone, as is a language without `spelled` in its file.
+    """
+    words = QUANTITY_WORDS.get(lang)
+    if words is None or not words.spelled:
+        return text
+    is_capital = text[:1].isupper()
+    for phrase, digits in words.spelled:
+        text = phrase.sub(digits, text)
+    if is_capital:
+        text = text[:1].upper() + text[1:]
+    text = _with_decades(text, lang)
+    skip = [(mention.start, mention.end) for mention in references.find(text, lang)]
+    found = numbers.find(text, lang, skip)
+    written = [_written(at, found, text, lang) for at in range(len(found))]
+    # From the end, so that the places of those before stay right.
+    for each, digits in reversed(list(zip(found, written, strict=True))):
+        if digits:
+            before, end = text[: each.start], each.end
+            if each.kind == "time" and each.value % 60:
+                before = _ARTICLE.sub("", before)  # "at a quarter to nine"
+            text = before + digits + text[end:]
+    return text
+
+
+def _written(at: int, found: Sequence[Quantity], text: str, lang: str) -> str:
+    """Return a number as translators get it, "" for one that stays as it was said."""
+    each, words = found[at], QUANTITY_WORDS[lang]
+    if each.in_digits or each.tenths:
+        return ""
+    before = text[found[at - 1].end : each.start] if at else "."
+    behind = text[each.end : found[at + 1].start] if at + 1 < len(found) else "."
+    # "Flight three sixteen": nobody could tell whether it is one number.
+    if not before.strip(" -") or not behind.strip(" -"):
+        return ""
+    if each.kind == "time":
+        hour, minutes = divmod(each.value, 60)
+        return f"{hour or 12}:{minutes:02}" if minutes else ""
+    if each.kind == "ordinal":
+        return _ordinal(each.value) if each.value >= _LEAST_ORDINAL else ""
+    if each.value >= _LEAST or (words.percent and words.percent.match(text, each.end)):
+        return _number(each.value, lang)
+    is_of = words.share and words.share.fullmatch(before) and found[at - 1].value < each.value
+    has_of = words.share and words.share.fullmatch(behind) and each.value < found[at + 1].value
+    return _number(each.value, lang) if is_of or has_of else ""
+
+
+def _ordinal(value: int) -> str:
+    """Return "21st"."""
+    is_teen = value % 100 in (11, 12, 13)
+    return f"{value}{'th' if is_teen else _ORDINALS.get(value % 10, 'th')}"
+
+
+def _number(value: int, lang: str) -> str:
+    """Return "4352", "18,500", "2000 million"; "" for "two million", which stays as it is."""
+    if value >= _MILLION and value % (_MILLION // 10) == 0:
+        million = next(w for w, scale in NUMBER_WORDS[lang].scales.items() if scale == _MILLION)
+        # "Billion" is another number in half of the languages.
+        return f"{value / _MILLION:g} {million}" if value >= _LEAST * _MILLION else ""
+    return f"{value:,}" if value >= _PARTED else str(value)
+
+
+def _with_decades(text: str, lang: str) -> str:
+    """Return a text with "the years 1890" instead of "the eighteen nineties"."""
+    tokens, decades = Tokens(text), QUANTITY_WORDS[lang].decades
+    for at in reversed(range(len(tokens) - 1)):
+        decade = decades.get(tokens.word(at + 1), 0)
+        century = read(tokens, at, lang) if decade and tokens.is_joined(at) else None
+        if century and century.end == at + 1 and 15 <= century.value <= 20:
+            start, end = tokens.spans[at][0], tokens.spans[at + 1][1]
+            text = f"{text[:start]}years {century.value}{decade}{text[end:]}"
+    return text

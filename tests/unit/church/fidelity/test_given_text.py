@@ -1,0 +1,50 @@
+import pytest
+
+from pipeline.church.fidelity.given_text import given
+from pipeline.config.schema import Church
+
+
+def test_translators_get_references_as_they_are_printed() -> None:
+    said = "Read Romans eight twenty-eight again."
+    assert given(said, "en") == "Read Romans 8:28 again."
+    assert given(said, "de") == said
+    assert given(said, "en", Church(references=False)) == said
+
+
+@pytest.mark.parametrize(
+    ("said", "written"),
+    [
+        ("It was nineteen forty-one.", "It was 1941."),
+        ("A couple of hundred came.", "About 200 came."),
+        ("About half a million people fled.", "About 500,000 people fled."),
+        ("We start at a quarter to nine.", "We start at 8:45."),
+        ("It went up by fifteen percent.", "It went up by 15 percent."),
+        ("We gave four thousand, three hundred and fifty-two meals.", "We gave 4352 meals."),
+        ("Eighteen thousand five hundred dollars.", "18,500 dollars."),
+        (
+            "We raised $18,500 and $2.5 million.",
+            "We raised 18,500 dollars and 2.5 million dollars.",
+        ),
+        ("About two billion people.", "About 2000 million people."),
+        ("Back in the eighteen nineties.", "Back in the years 1890."),
+        ("The twenty-first of May.", "The 21st of May."),
+        ("Nine out of ten pastors.", "9 out of 10 pastors."),
+    ],
+)
+def test_translators_get_numbers_in_digits(said: str, written: str) -> None:
+    assert given(said, "en") == written
+    assert given(said, "en", Church(numbers=False)) == said
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "One of you will wait a second.",
+        "A thousand thanks, and twenty-twenty vision.",
+        "My flight is three sixteen to Denver.",
+        "Thirty-three years and two million people.",
+        "No one in seven came.",
+    ],
+)
+def test_what_is_no_number_or_is_translated_well_stays(said: str) -> None:
+    assert given(said, "en") == said
