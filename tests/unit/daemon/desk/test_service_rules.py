@@ -178,6 +178,6 @@ def test_an_everyday_word_alone_is_refused_with_a_reason(
 ) -> None:
     with pytest.raises(ProtocolError) as told:
         desk.commands.obey(command(name, heard="health", write="help"))
-    assert "“health” is an everyday word" in told.value.message
+    assert "'health' is an everyday word" in told.value.message
     assert said(desk)[0] == "we met zor today"
     assert not desk.context.dictionary.own.exists()
