@@ -93,7 +93,8 @@ class Glossary:
             if is_capital or (entry.term.name and text[found.start].isupper()):
                 # If the translator leaves it as it is, it is somebody's name: "Grace", "Mr Priest".
                 foreign = tuple(word for word in foreign if word != key(found.rule.hear[0]))
-                pattern += f"|{plain(text[found.start : found.end]).removesuffix("'s")}"
+                own = plain(text[found.start : found.end]).removesuffix("'s")
+                pattern = f"{pattern}|{own}"
             wanted.setdefault(name, WantedTerm(name, *place, forms, self.lang, pattern, foreign))
         return tuple(wanted.values())
 
