@@ -89,11 +89,12 @@ class Glossary:
             forms = entry.singular if is_singular else entry.plural
             name, place = entry.term.id, (found.start, found.end)
             pattern, foreign = entry.pattern, entry.foreign
-            is_common = entry.term.name or entry.term.say[0].islower()
-            if is_common and text[found.start].isupper():
+            is_capital = entry.term.say[0].islower() and _is_name(text, found)
+            if is_capital or (entry.term.name and text[found.start].isupper()):
                 # If the translator leaves it as it is, it is somebody's name: "Grace", "Mr Priest".
                 foreign = tuple(word for word in foreign if word != key(found.rule.hear[0]))
-                pattern += f"|{plain(text[found.start : found.end])}"
+                own = plain(text[found.start : found.end]).removesuffix("'s")
+                pattern = f"{pattern}|{own}"
             wanted.setdefault(name, WantedTerm(name, *place, forms, self.lang, pattern, foreign))
         return tuple(wanted.values())
 

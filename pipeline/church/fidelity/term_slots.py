@@ -238,4 +238,6 @@ def _stutters(filled: Filled) -> bool:
 def _is_made_of_it(found: str, form: str) -> bool:
     """Whether a word was made of a form, as "pastorcito" of "pastor": it is right as it is."""
     stem = plain(form).rstrip("aeio")
-    return len(stem) >= _STEM and any(plain(word).startswith(stem) for word in WORD.findall(found))
+    return len(stem) >= _STEM and any(
+        plain(word).startswith(stem) and len(word) > len(form) for word in WORD.findall(found)
+    )

@@ -168,3 +168,19 @@ def test_the_shipped_entries_are_many_and_can_be_read(lang: str) -> None:
         (wanted,) = [found for found in asked if found.term == term.id]
         assert all(shown(form, wanted) for form in (*term.write, *term.plural)), term.id
         assert all(shown(form, wanted) for form in wanted.forms), term.id
+
+
+@pytest.mark.parametrize(
+    ("said", "text", "is_right"),
+    [
+        ("Karen Shepherd came.", "Karen Shepherd vino.", True),
+        ("Grace, come in.", "Grace, entra.", True),
+        ("The shepherd came.", "El shepherd vino.", False),
+        ("Circumcision matters.", "La Circumcision importa.", False),
+        ("They went to Corinth.", "Fueron a Corinth.", False),
+    ],
+)
+def test_a_name_may_stay_as_it_was_said(said: str, text: str, is_right: bool) -> None:
+    terms = parse_terms(SHIPPED["es"].read_text(encoding="utf-8"), "es")
+    wanted = compile_glossary(terms, "es").find(said)
+    assert all(shown(text, each) for each in wanted) is is_right

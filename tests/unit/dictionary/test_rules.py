@@ -125,3 +125,8 @@ def test_what_makes_no_sense_is_refused(text: str, code: str, says: list[str]) -
 
 def test_phrases_are_compared_without_case_marks_and_blanks() -> None:
     assert key("  The LORD’s — Prayer! ") == "the lord's prayer"
+
+
+def test_names_of_the_churchs_people_are_rules_that_hear_themselves() -> None:
+    (rule,) = parse_rules('names = ["Chidi  Okonkwo", "..."]', "church.toml")
+    assert (rule.hear, rule.write, rule.hotword) == (("Chidi Okonkwo",), "Chidi Okonkwo", True)

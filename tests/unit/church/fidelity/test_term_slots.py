@@ -81,6 +81,18 @@ def test_a_word_with_a_capital_that_was_made_of_the_term_is_no_name() -> None:
     assert fillings(text, [(3, 7)], levite, said=said.lower()) == []
 
 
+def test_what_was_made_of_a_word_is_no_slip_of_it() -> None:
+    assert fillings("El pastorcito vino.", [(3, 13)], term("pastor")) == []
+    assert fillings("Un angelito.", [(3, 11)], term("ángel")) == []
+    assert fillings("Fueron a Corinth.", [(9, 16)], term("Corinto")) != []
+    assert fillings("El demón vino.", [(3, 8)], term("demonio")) != []
+
+
+def test_no_word_stands_twice_not_even_within_another() -> None:
+    text = "Jesús Cristo nuestro Señor"
+    assert fillings(text, [(0, 5)], term("Jesucristo")) == []
+
+
 def test_words_that_the_rendering_has_stand_once() -> None:
     armor = WantedTerm("armor of God", 0, 12, ("armadura de Dios",), "es", "armadura de dios")
     text = "Vístete del brazo de Dios hoy."

@@ -170,3 +170,14 @@ def test_the_next_run_holds_both(desk: CoordinatorFixture) -> None:
     desk.commands._held_rules.restore(rules)
     assert corrected(desk.context.dictionary.lexicon, "zor").text == "Zohar"
     assert [term.write for term in desk.context.dictionary.glossaries.held("es")] == [("pacto",)]
+
+
+@pytest.mark.parametrize("name", ["hold-rule", "add-rule"])
+def test_an_everyday_word_alone_is_refused_with_a_reason(
+    desk: CoordinatorFixture, name: str
+) -> None:
+    with pytest.raises(ProtocolError) as told:
+        desk.commands.obey(command(name, heard="health", write="help"))
+    assert "'health' is an everyday word" in told.value.message
+    assert said(desk)[0] == "we met zor today"
+    assert not desk.context.dictionary.own.exists()
