@@ -6,9 +6,9 @@
 Our own sets stand beside this file: spoken references with what they mean, and sentences in which
 nothing may fire. `practice_en.tsv` was looked at while the reader was made; `unseen_en.tsv` was
 written before it was measured for the first time. Readings are verses of the Bibles that ship, put
-together by a fixed seed: one to three verses after and before everyday talk, in utterances of 8 to 15 words, with words replaced,
-left out and added. The index is built from the King James Version alone, so that the readings from
-the New Heart English Bible are of an edition that it does not know. `--everyday`: a file of
+together by a fixed seed: one to three verses after and before everyday talk, in utterances of 8 to
+15 words, with words replaced, left out and added. The index is built from the King James Version
+alone: the New Heart English Bible is an edition that it does not know. `--everyday`: a file of
 sentences, a line each (up to a tab), instead of ours. Times are processor time of this process.
 """
 

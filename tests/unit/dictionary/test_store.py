@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from pipeline.config.loader import load
 from pipeline.core.errors import DictionaryError
 from pipeline.dictionary.matcher import compile_lexicon
+from pipeline.dictionary.near_names import near_names
 from pipeline.dictionary.rules import Rule, parse_rules
 from pipeline.dictionary.store import Dictionary
 from tests.support.corrections import corrected
@@ -433,3 +434,17 @@ def test_where_no_file_can_be_opened_any_more_what_is_in_force_stays(tmp_path: P
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     assert dictionary.glossaries.of("es").find("the covenant of grace")
     assert not dictionary.changed()
+
+
+def test_translations_are_compared_with_names_of_the_church_and_of_the_notes(
+    tmp_path: Path,
+) -> None:
+    made = dictionary(tmp_path)
+    assert not made.glossaries.names  # the rules that ship name no member of a church
+    made.add("grase", "Grace", datetime(2026, 11, 28, tzinfo=UTC))
+    rule = made.hold("fate", "Faith")
+    made.names = near_names(["Hope"], set())
+    assert set(made.glossaries.names) == {"grace", "faith", "hope"}
+    made.release(rule)
+    made.names = None
+    assert set(made.glossaries.names) == {"grace"}

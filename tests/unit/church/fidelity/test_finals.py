@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from difflib import SequenceMatcher
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -15,6 +16,7 @@ from pipeline.core.terms import TermRepair
 from pipeline.core.types import Caption, Translation
 from pipeline.dictionary.glossary import compile_glossary, parse_terms
 from scripts.support.captions import caption
+from tests.support.paths import ROOT
 
 ON = Church()
 OFF = Church(references=False, numbers=False, negation=False, glossary=False)
@@ -291,3 +293,20 @@ def test_the_words_of_a_reference_are_no_church_words_that_are_missing() -> None
     assert [check.outcome for check in checked(made, ON, glossary).checks] == ["right"]
     other = final("I love this verse.", "Me encanta este pasaje.")
     assert [check.outcome for check in checked(other, ON, glossary).checks] == ["doubtful"]
+
+
+def test_numbers_are_compared_with_the_digits_that_the_translator_got() -> None:
+    for said, target in (
+        ("About half a million people fled.", "Unas 500.000 personas huyeron."),
+        ("Back in the eighteen nineties.", "Allá por los años 1890."),
+    ):
+        assert checked(caption(1, said, target, final=True), Church()).checks == ()
+
+
+def test_a_name_that_is_put_back_is_no_church_word_that_is_missing() -> None:
+    entries = Path(ROOT, "dictionary", "glossary", "en-es.toml").read_text("utf-8")
+    glossary = compile_glossary(parse_terms(entries, "en-es.toml"), "es")
+    final = caption(1, "Grace, would you read it?", "Gracia, ¿la leerías?", final=True)
+    made = checked(final, Church(), glossary)
+    assert made.text == "Grace, ¿la leerías?"
+    assert [(each.kind, each.outcome) for each in made.checks] == [("name", "repaired")]

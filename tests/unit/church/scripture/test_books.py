@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from pipeline.church.scripture.books import LANGS, NAMES, PRINTED, chapters, verses
+from pipeline.church.scripture.books import (
+    LANGS,
+    NAMES,
+    PRINTED,
+    chapters,
+    misspelled,
+    verses,
+)
 from pipeline.church.scripture.versification import VERSES
 
 
@@ -21,3 +28,18 @@ def test_chapters_and_verses_that_are_not_there() -> None:
 def test_a_longer_name_is_tried_first() -> None:
     lengths = [[len(name.words) for name in names] for names in NAMES["en"].values()]
     assert all(each == sorted(each, reverse=True) for each in lengths)
+
+
+def test_a_slip_in_a_long_name_is_that_book_and_counts_as_a_common_word() -> None:
+    for word, ordinal, number in (("phillipians", 0, 50), ("corinthian", 2, 47), ("hebrew", 0, 58)):
+        name = misspelled(word, ordinal, "en")
+        assert name is not None
+        assert (name.number, name.ordinal, name.is_common) == (number, ordinal, True)
+    others = [
+        ("corinthian", 0),
+        ("corinthians", 3),
+        ("romance", 0),
+        ("isaia", 0),
+        ("phillipians", 1),
+    ]
+    assert [misspelled(word, ordinal, "en") for word, ordinal in others] == [None] * 4

@@ -34,6 +34,8 @@ def values(text: str, lang: str) -> list[int | str]:
         ("3 million", [3_000_000]),
         ("the 1,000th and the 3rd", ["1000.", "3."]),
         ("two hundred, and five", [200, 5]),
+        ("four thousand, three hundred and fifty-two", [4352]),
+        ("two thousand, five of them", [2000, 5]),
         ("a thousand hills and a dog", [1000]),
         ("nineteen hundred", [1900]),
         ("twenty and thirty", [20, 30]),
