@@ -107,10 +107,10 @@ def used_outputs(entries: Any, renewed: Renewed) -> Any:
         if isinstance(entry, dict):
             program = entry.get("program", "")
             if ("hls", "url") in renewed.outputs and program == "hls":
-                if str(entry["url"]).casefold() in _OFF:
+                if (switch := str(entry.get("url", True)).casefold()) in _OFF:
                     continue
-                if str(entry["url"]).casefold() in _ON:
-                    del entry["url"]
+                if switch in _ON:
+                    entry.pop("url", None)
             elif entry.get("url") == "" and not entry.get("lang"):
                 continue
             old = {k: o for (p, k), o in renewed.outputs.items() if p == program and k != "program"}
@@ -129,7 +129,7 @@ def renew_servers(tree: dict[str, Any], origins: Mapping[str, str], renewed: Ren
     """Give each address that stands with an engine a name in [servers]."""
     for path in _ON_SERVERS:
         section, name = _table(tree, path), path.rpartition(".")[2]
-        base = _table(tree, f"servers.{section.get('server')}")
+        base = _server(tree, section.get("server"))
         ranks = [_rank(origins.get(f"{path}.{key}", "")) for key in ("server", "url")]
         if section.get("server") and "url" in section and ranks[0] >= ranks[1]:
             for key in _WHERE:  # what a later layer names wins over an earlier one's address
@@ -144,7 +144,7 @@ def renew_servers(tree: dict[str, Any], origins: Mapping[str, str], renewed: Ren
                 section = _table(target, part)
                 named = section.get("server", _table(tree, f"translate.{part}").get("server"))
                 name = f"{part}-{target.get('lang')}"
-                _name_server(tree, section, name, _table(tree, f"servers.{named}"))
+                _name_server(tree, section, name, _server(tree, named))
                 _advise(section, f"translate.targets.{number}.{part}", origins, renewed)
 
 
@@ -200,6 +200,14 @@ def inherit(tree: dict[str, Any]) -> list[str]:
         keys = [key for key in keys if key not in ("model", "server")]
     compare |= {key: first[key] for key in keys}
     return [f"translate.compare.{key}" for key in keys]
+
+
+def _server(tree: dict[str, Any], name: object) -> Mapping[str, Any]:
+    """Return what the tree says of a server, nothing for one that it does not name."""
+    servers = _table(tree, "servers")
+    # As a name of the file: it may have dots in it.
+    server = servers.get(name) if isinstance(name, str) else None
+    return server if isinstance(server, dict) else {}
 
 
 def _table(tree: dict[str, Any], path: str) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from pipeline.config.secrets import SECRETS
 
 _CURLY = re.compile("[“”„«»‘’]")
 _SWITCH = {"yes": "true", "on": "true", "no": "false", "off": "false"}
-_SECRET = {*(path.rpartition(".")[2] for path in SECRETS), *PROGRAMS}
+_SECRET = {*(path.rpartition(".")[2] for path in SECRETS), *PROGRAMS, "url"}
 _LINE = re.compile(r"at line (\d+)")
 
 

@@ -193,9 +193,8 @@ def test_people_read_a_streaming_recognizers_name_and_not_where_it_lies(settings
 
 
 def test_behind_a_server_stands_the_recognizer_that_would_hear_here(settings: Settings) -> None:
-    server = {"url": "http://10.0.0.5:8000/v1", "server_model": "large-v3"}
-    flags = {f"stt.{key}": value for key, value in server.items()}
-    named = changed(settings, {"stt.engine": "openai", **flags})
+    flags = {"stt.engine": "openai", "stt.server": "gpu", "stt.server_model": "large-v3"}
+    named = changed(settings, {**flags, "servers.gpu.url": "http://10.0.0.5:8000/v1"})
     assert recognizer_name(named) == "starter"
     assert names_in_use(named)["recognizer"] == "openai:large-v3"
     assert models_in_use(named)["stt"] == "starter"

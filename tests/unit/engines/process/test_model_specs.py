@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.config.schema import Final, Settings
+from pipeline.config.section import ModelServer
 from pipeline.core.errors import ModelError
 from pipeline.engines.exllama import ExLlama
 from pipeline.engines.process.making import make
@@ -18,9 +19,10 @@ SECTION = "translate.final"
 
 def test_all_that_are_asked_by_a_prompt_are_told_the_same() -> None:
     url = "http://10.0.0.5:8080/v1"
-    final = Final(deadline_s=3.0, context=512)
-    here = gemma_spec(Settings(), final, SECTION)
-    there = openai_spec(Settings(), final.model_copy(update={"url": url}), SECTION)
+    settings = Settings(servers={"gpu": ModelServer(url=url)})
+    final = Final(deadline_s=3.0, context=512, server="gpu")
+    here = gemma_spec(settings, final, SECTION)
+    there = openai_spec(settings, final, SECTION)
     asked = {"prompt": "starter", "source": "en", "target": "es", "context": 512, "deadline_s": 3.0}
     for spec in (here, there):
         assert {key: spec.arguments[key] for key in asked} == asked
