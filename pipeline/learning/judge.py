@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pipeline.church.fidelity.doubt import DoubtModel, Evidence, dumped, gathered, of_texts
+from pipeline.church.fidelity.given_text import given
 from pipeline.core.errors import LearningError
 from pipeline.core.files import WholeFile
 from pipeline.learning.fitting import ENOUGH, FEWEST, auc, fit, is_enough, parted
@@ -60,7 +61,7 @@ def evidence_of_record(record: UtteranceRecord) -> Evidence:
         record.opinion,
         final.avg_logprob if final else None,
         record.words,
-        of_texts(record.text, final.text if final else "", record.checks),
+        of_texts(given(record.text, record.lang), final.text if final else "", record.checks),
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from pipeline.audio.level import level_dbfs, peak_dbfs
-from pipeline.church.scripture.references import spelled
+from pipeline.church.fidelity.given_text import given
 from pipeline.core.standing import Standing
 from pipeline.core.types import Caption, Span, Transcript, Utterance
 from pipeline.dictionary.glossary import Glossary
@@ -73,7 +73,7 @@ def translate(
         transcript.utterance.is_whole and not (standing.source or standing.pieces)
     )
     if spell_references and is_free:
-        text = spelled(text, transcript.lang)
+        text = given(text, transcript.lang)
     wanted = glossary.find(text) if glossary and transcript.utterance.is_whole else ()
     translation = translator.translate(text, on_text, draft, standing, wanted)
     return Caption(

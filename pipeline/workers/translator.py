@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
+from pipeline.church.fidelity.given_text import given
 from pipeline.config.schema import Settings
 from pipeline.core.backoff import Backoff
 from pipeline.core.errors import EngineCancelledError, EngineError, EngineGoneError, ModelError
@@ -245,8 +246,9 @@ class Translate(Worker):
         """Return what the quick translator thinks of a final; None where it cannot say."""
         if self._scorer is None or draft.lang != self._lang:
             return None
+        said = caption.transcript
         try:
-            mean, least = self._scorer.score(caption.transcript.text, caption.text)
+            mean, least = self._scorer.score(given(said.text, said.lang), caption.text)
         except EngineError:  # of that the worker that translates with it tells
             return None
         return Opinion(round(mean, 4), round(least, 4), agreement(draft.text, caption.text))

@@ -27,6 +27,7 @@ from rich.progress import track
 
 from pipeline.church.fidelity.doubt import DoubtModel, Evidence, dumped, of_texts, shipped
 from pipeline.church.fidelity.finals import checked
+from pipeline.church.fidelity.given_text import given
 from pipeline.church.scripture import editions
 from pipeline.config.schema import Church
 from pipeline.core.resources import bundled
@@ -166,6 +167,7 @@ def _as_final(source: str, target: str) -> str:
 
 def _evidence(marian: Marian, source: str, target: str, draft: str) -> Evidence:
     checks = checked(caption(1, source, target, final=True), Church(), _glossary()).checks
+    source = given(source, "en")  # as the translator got it
     mean, least = marian.score(source, target)
     return Evidence(
         quick_mean=mean,

@@ -18,6 +18,7 @@ import numpy as np
 import structlog
 from numpy.typing import NDArray
 
+from pipeline.church.fidelity.given_text import given
 from pipeline.core.resources import bundled
 from pipeline.core.types import Caption, Check, Opinion, Word
 
@@ -80,16 +81,17 @@ class DoubtModel:
 
 def evidence_of(caption: Caption) -> Evidence:
     """Return what is known of a final caption."""
+    transcript = caption.transcript
     evidence = gathered(
         caption.opinion,
         caption.translation.avg_logprob if caption.translation else None,
-        caption.transcript.recognition.words,
-        of_texts(caption.transcript.text, caption.text, caption.checks),
+        transcript.recognition.words,
+        of_texts(given(transcript.text, transcript.lang), caption.text, caption.checks),
     )
     if not _is_alone(caption):
         return evidence
     # Its own log-probability is no second opinion, and of a few words the length tells nothing.
-    is_short = len(caption.transcript.text.split()) < _FEWEST_WORDS
+    is_short = len(transcript.text.split()) < _FEWEST_WORDS
     return replace(evidence, final_mean=None, length=None if is_short else evidence.length)
 
 
@@ -131,7 +133,10 @@ def _is_alone(final: Caption) -> bool:
 
 
 def of_texts(source: str, target: str, checks: Sequence[Check]) -> dict[str, float]:
-    """Return what two texts say by themselves, and what comparing them has found."""
+    """Return what two texts say by themselves, and what comparing them has found.
+
+    `source` is what the translator got (`given`), not what was said.
+    """
     doubtful = [check.kind for check in checks if check.outcome == "doubtful"]
     return {
         "length": abs(math.log(max(1, len(target)) / max(1, len(source)))),
