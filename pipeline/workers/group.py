@@ -11,7 +11,7 @@ from typing import Protocol
 
 from pipeline.audio.segmenter import Segmenter
 from pipeline.audio.utterance_ids import UtteranceIds
-from pipeline.church.fidelity.doubt import in_use, judged
+from pipeline.church.fidelity.doubt import Judge, in_use
 from pipeline.church.fidelity.finals import checked
 from pipeline.config.schema import Settings
 from pipeline.core.reports import Emit, Fault, Report, Retranslated
@@ -71,7 +71,8 @@ class WorkerGroup:
         self._emit = emit
         self._church = settings.church
         self._glossaries = dictionary.glossaries
-        self._judge = in_use(Path(settings.session.directory))
+        judge = in_use(Path(settings.session.directory))
+        self._judge = Judge(judge)
         # A file played as fast as possible has no clock to fall behind: then queues wait instead
         # of giving anything up.
         self.may_shed = not (settings.audio.input and settings.audio.pace == "fast")
@@ -100,7 +101,7 @@ class WorkerGroup:
             is_stale=self._utterances.is_stale,
             shed=self.may_shed,
             glossaries=dictionary.glossaries,
-            judge=self._judge,
+            judge=judge,
             sound_since_s=lambda: self._transcribe.waiting_since_s,
         )
         """Those of the further target languages."""
@@ -346,7 +347,7 @@ class WorkerGroup:
     def _checked(self, final: Caption) -> Caption:
         """Return a final compared with what was said, and judged where an opinion is there."""
         final = checked(final, self._church, self._glossaries.of(final.lang))
-        return judged(final, self._judge) if self._church.doubt else final
+        return self._judge.judged(final) if self._church.doubt else final
 
     def _tell(self, stage: str, code: str, message: str) -> None:
         self._emit(Fault(stage, code, message))

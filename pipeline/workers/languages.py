@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from pipeline.church.fidelity.doubt import DoubtModel, judged
+from pipeline.church.fidelity.doubt import DoubtModel, Judge
 from pipeline.church.fidelity.finals import checked
 from pipeline.config.schema import Settings
 from pipeline.core.languages import language
@@ -70,7 +70,7 @@ class LanguageWorkers:
         self._emit = emit
         self._shed = shed
         self._glossaries = glossaries
-        self._judge = judge
+        self._judge = Judge(judge) if judge else None
         self._sound_since_s = sound_since_s
         self.degradation = Degradation()
         self._drafts = DraftQueue(DRAFT_LIMIT)
@@ -197,7 +197,7 @@ class LanguageWorkers:
     def _checked(self, final: Caption) -> Caption:
         glossary = self._glossaries.of(final.lang) if self._glossaries else None
         final = checked(final, self._settings.church, glossary)
-        return judged(final, self._judge) if self._judge and self._settings.church.doubt else final
+        return self._judge.judged(final) if self._judge and self._settings.church.doubt else final
 
     def _has_time(self) -> bool:
         """Whether what was said before somebody watched can be translated now."""
