@@ -51,9 +51,9 @@ _CALM = (0.10, 0.15)
 class JudgedFinal:
     """A line of the file."""
 
+    source: str
     lang: str
     kind: str
-    source: str
     final: str
     label: str
     """"1": the meaning is wrong, or nobody can understand it; "0": not so; "": not judged yet."""
@@ -71,7 +71,7 @@ class JudgedFinal:
         return sha256(self.source.encode()).digest()[0] % 2 == 1
 
 
-_COLUMNS = ("lang", "kind", "source", "final", "label", "reason")
+_COLUMNS = ("source", "lang", "kind", "final", "label", "reason")
 
 
 def read(file: Path) -> tuple[str, list[JudgedFinal]]:
