@@ -66,9 +66,14 @@ class JudgedFinal:
         return self.label == "1"
 
     @property
+    def hash(self) -> bytes:
+        """Of the source."""
+        return sha256(self.source.encode()).digest()
+
+    @property
     def is_held_out(self) -> bool:
         """Whether it is for measuring."""
-        return sha256(self.source.encode()).digest()[0] % 2 == 1
+        return self.hash[0] % 2 == 1
 
 
 _COLUMNS = ("source", "lang", "kind", "final", "label", "reason")
@@ -84,7 +89,7 @@ def read(file: Path) -> tuple[str, list[JudgedFinal]]:
 
 def _final(row: Mapping[str, str]) -> JudgedFinal:
     known = {name: float(row[name]) if row[name] else None for name in FEATURES if name in row}
-    return JudgedFinal(*(row[name] for name in _COLUMNS), evidence=Evidence(**known))
+    return JudgedFinal(**{name: row[name] for name in _COLUMNS}, evidence=Evidence(**known))
 
 
 def write(file: Path, comment: str, finals: Iterable[JudgedFinal]) -> None:
@@ -131,7 +136,7 @@ def fitted(learnt: Sequence[JudgedFinal]) -> DoubtModel:
 def report(model: DoubtModel, held_out: Sequence[JudgedFinal]) -> float:
     """Print how well a judge tells right from wrong, by language and kind; return the AUC of all.
 
-    "In order": what the judge of a service marks that has these finals one after the other.
+    "A service": what is marked of these finals, one after the other in the order of their hashes.
     """
     blind = replace(model, without_own=None) if model.without_own is None else model.without_own
     groups = {"all": list(held_out)}
@@ -143,12 +148,14 @@ def report(model: DoubtModel, held_out: Sequence[JudgedFinal]) -> float:
         if name == "all" or name in {each.lang for each in held_out}:
             print(f"  without its own log-probability: {_told(blind, some)}")
             judge = Judge(model)
-            marked = [judge.is_among_worst(model.probability(each.evidence)) for each in some]
-            right, wrong = (
-                [is_marked for is_marked, each in zip(marked, some, strict=True)
-                 if each.is_wrong is wanted] for wanted in (False, True)
-            )  # fmt: skip
-            print(f"  in order: {_share(wrong)} of the serious ones, {_share(right)} of the others")
+            marked: dict[bool, list[bool]] = {False: [], True: []}
+            for each in sorted(some, key=lambda each: each.hash):
+                is_marked = judge.is_among_worst(model.probability(each.evidence))
+                marked[each.is_wrong].append(is_marked)
+            right, wrong = marked.values()
+            print(
+                f"  a service: {_share(wrong)} of the serious ones, {_share(right)} of the others"
+            )
     return auc(*_scores(model, held_out))
 
 

@@ -33,9 +33,9 @@ log = structlog.get_logger()
 _EXACT = frozenset({"reference", "number", "negation"})
 _FEWEST_WORDS = 5
 """Shorter sentences the judge that ships was not fitted to."""
-SHARE = 0.25
+SHARE = 1 / 3
 """Of a service's finals, the worst, that are doubtful."""
-_LEAST = 0.2
+_LEAST = 0.3
 """Who is less likely wrong is not doubtful, even among the worst of a service that went well."""
 _LOWEST = 1e-4
 """Of a probability, before its logarithm is taken."""
