@@ -69,7 +69,7 @@ def test_the_worst_share_of_a_service_is_doubtful_however_sure_its_translator_is
         judge = Judge(shipped())
         doubts = [low + 0.3 * (number * 37 % 400) / 400 for number in range(400)]
         marked = [judge.is_among_worst(doubt) for doubt in doubts]
-        assert sum(marked) / 400 == pytest.approx(SHARE, abs=0.05)
+        assert sum(marked[200:]) / 200 == pytest.approx(SHARE, abs=0.05)
 
 
 def test_in_a_service_that_goes_well_nothing_is_doubtful() -> None:
