@@ -31,8 +31,6 @@ OWN = "doubt.json"
 log = structlog.get_logger()
 
 _EXACT = frozenset({"reference", "number", "negation"})
-_FEWEST_WORDS = 5
-"""Shorter sentences the judge that ships was not fitted to."""
 SHARE = 1 / 3
 """Of a service's finals, the worst, that are doubtful."""
 _LEAST = 0.3
@@ -99,11 +97,8 @@ def evidence_of(caption: Caption) -> Evidence:
         transcript.recognition.words,
         of_texts(given(transcript.text, transcript.lang), caption.text, caption.checks),
     )
-    if not _is_alone(caption):
-        return evidence
-    # Its own log-probability is no second opinion, and of a few words the length tells nothing.
-    is_short = len(transcript.text.split()) < _FEWEST_WORDS
-    return replace(evidence, final_mean=None, length=None if is_short else evidence.length)
+    # The judge is not fitted to how sure the quick translator is of its own work.
+    return replace(evidence, final_mean=None) if _is_alone(caption) else evidence
 
 
 def gathered(
@@ -134,16 +129,16 @@ class Judge:
     def judged(self, final: Caption) -> Caption:
         """Return a final with how likely it is wrong, where there is anything to judge it by.
 
-        Of one that the quick translator made alone the rules, the length and what was heard tell;
-        of one that it has no opinion of, and did not make, too little.
+        Of one that the quick translator made alone the rules tell, and one of them is enough; of
+        one that it has no opinion of, and did not make, nothing does.
         """
-        if final.opinion is None and not _is_alone(final):
+        is_alone = _is_alone(final)
+        if final.opinion is None and not is_alone:
             return final
         evidence = evidence_of(final)
-        # Where the rules are all that there is, one of them is enough.
-        is_wrong = _is_alone(final) and bool(evidence.rules)
         doubt = self._model.probability(evidence)
-        return replace(final, doubt=doubt, is_doubtful=self.is_among_worst(doubt) or is_wrong)
+        is_wrong = bool(evidence.rules) if is_alone else self.is_among_worst(doubt)
+        return replace(final, doubt=doubt, is_doubtful=is_wrong)
 
     def is_among_worst(self, doubt: float) -> bool:
         """Whether a final that is so likely wrong is of the worst share; it counts from now on."""

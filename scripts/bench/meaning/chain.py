@@ -72,8 +72,7 @@ class Chain:
             message = "The benchmark of meaning compares a quick translator with a final one."
             raise UsageError("translator-none", message, "Give translate.partial and .final each.")
         self._dictionary = Dictionary(self.settings)
-        judge = in_use(Path(self.settings.session.directory))
-        self._judges = {"draft": Judge(judge), "final": Judge(judge)}
+        self._judge = Judge(in_use(Path(self.settings.session.directory)))
         self._drafts = DraftQueue(DRAFT_LIMIT)
         self._shown: list[Caption] = []
         self._said = 0
@@ -114,7 +113,7 @@ class Chain:
             self._translate.take(waiting)
         draft, final = self._shown
         self._shown.clear()
-        return Captions(self._judged(as_final(draft), "draft"), self._judged(final, "final"))
+        return Captions(self._judged(as_final(draft)), self._judged(final))
 
     def _transcript(self, heard: Recognition) -> Transcript:
         """Correct what was recognized, as the transcribe thread does."""
@@ -133,11 +132,11 @@ class Chain:
         raw = Transcript(utterance, lang, text, text, heard)
         return correct(self._dictionary.lexicon_for(text), raw)
 
-    def _judged(self, final: Caption, stage: str) -> Caption:
+    def _judged(self, final: Caption) -> Caption:
         """Compare and judge a final, as `WorkerGroup` does."""
         glossary = self._dictionary.glossaries.of(final.lang)
         final = checked(final, self.settings.church, glossary)
-        return self._judges[stage].judged(final) if self.settings.church.doubt else final
+        return self._judge.judged(final) if self.settings.church.doubt else final
 
     def _take(self, report: Report) -> None:
         match report:

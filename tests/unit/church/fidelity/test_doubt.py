@@ -77,7 +77,7 @@ def test_in_a_service_that_goes_well_nothing_is_doubtful() -> None:
     assert not any(judge.is_among_worst(0.001 * number) for number in range(290))
 
 
-def test_a_final_of_the_quick_translator_alone_is_judged_by_rules_and_length() -> None:
+def test_a_final_of_the_quick_translator_alone_is_judged_by_the_rules() -> None:
     alone = Translation("Un final.", "marian", avg_logprob=-0.1)
     said = "Twelve men came to the house of the Lord."
     made = caption(1, said, "Doce hombres vinieron a la casa del Señor.", final=True)
