@@ -19,6 +19,8 @@ ENOUGH = 100
 """Decisions from which on something can be fitted to them."""
 FEWEST = 20
 """Of each kind: right and wrong."""
+USUAL = 20
+"""So many probabilities stand for a service that has just begun."""
 
 
 def is_enough(decided: Sequence[tuple[T, bool]]) -> bool:
@@ -62,12 +64,13 @@ def fit(evidence: Sequence[Evidence], wrong: Sequence[bool], ridge: float = 1.0)
         weights -= step
         if float(np.abs(step).max()) < 1e-6:
             break
+    p = 1 / (1 + np.exp(-np.clip(x @ weights, -30, 30)))
     return DoubtModel(
         mean=_rounded(mean),
         scale=_rounded(scale),
         weights=_rounded(weights[:-1]),
         bias=round(float(weights[-1]), 4),
-        threshold=0.5,
+        usual=_rounded(np.quantile(p, (np.arange(USUAL) + 0.5) / USUAL)),
     )
 
 

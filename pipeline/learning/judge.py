@@ -7,7 +7,7 @@ the decisions is held out: the new judge is used only if it does better there th
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from pipeline.church.fidelity.doubt import DoubtModel, Evidence, dumped, gathered, of_texts
@@ -18,9 +18,6 @@ from pipeline.learning.fitting import ENOUGH, FEWEST, auc, fit, is_enough, parte
 from pipeline.records.utterance import UtteranceRecord
 from pipeline.review.store import read_decisions
 from pipeline.session.reader import Session
-
-_CALM = 0.1
-"""Share of the right ones that the threshold lets be marked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +74,6 @@ def fit_judge(decided: Sequence[tuple[Evidence, bool]], in_use: DoubtModel) -> F
         )
     learnt, held_out = parted(decided)
     model = fit([each for each, _ in learnt], [is_wrong for _, is_wrong in learnt])
-    right = sorted(model.probability(each) for each, is_wrong in learnt if not is_wrong)
-    model = replace(model, threshold=right[int(len(right) * (1 - _CALM))])
     told = [is_wrong for _, is_wrong in held_out]
     mine, theirs = (
         round(auc([judge.probability(each) for each, _ in held_out], told), 4)

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 
-from pipeline.church.fidelity.doubt import DoubtModel, judged
+from pipeline.church.fidelity.doubt import DoubtModel, Judge
 from pipeline.church.fidelity.finals import checked
 from pipeline.config.schema import Settings
 from pipeline.core.languages import language
@@ -69,7 +69,7 @@ class TargetWorkers:
         self._emit = emit
         self._shed = shed
         self._glossaries = glossaries
-        self._judge = judge
+        self._judge = Judge(judge) if judge else None
         self._sound_since_s = sound_since_s
         self._is_first = ask is not None
         self.degradation = degradation or Degradation()
@@ -240,7 +240,7 @@ class TargetWorkers:
         store = self._glossaries
         glossary, names = (store.of(final.lang), store.names) if store else (None, ())
         final = checked(final, self._settings.church, glossary, names)
-        return judged(final, self._judge) if self._judge and self._settings.church.doubt else final
+        return self._judge.judged(final) if self._judge and self._settings.church.doubt else final
 
     def _may_fill(self) -> bool:
         """Whether what was said before somebody watched can be translated now."""

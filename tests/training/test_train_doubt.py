@@ -1,39 +1,47 @@
-"""Fitting the judge of finals to errors made by rule."""
+"""Fitting the judge of finals to finals that were judged one by one."""
 
 from __future__ import annotations
 
-import random
-import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from pipeline.church.fidelity.doubt import parsed
-from training.train import train_doubt
-from training.train.train_doubt import SPOILS, main, pairs
+from pipeline.church.fidelity.doubt import dumped, parsed, shipped
+from training.train.train_doubt import JUDGED, collected, fitted, hidden, main, read, write
 
 
-def test_every_way_to_spoil_a_translation_changes_it() -> None:
-    pair = ("He has 12 sons and loves two.", "Tiene 12 hijos grandes y ama a dos.")
-    others = [pair, ("God is good today.", "Dios es bueno siempre hoy."), ("x y", "otro texto más")]
-    for kind, spoil in SPOILS.items():
-        assert spoil(pair, others, random.Random(1)) != pair[1], kind
-    spoilt = SPOILS["another number"](pair, others, random.Random(1))
-    assert re.fullmatch(r"Tiene 45 hijos grandes y ama a (?!dos\b)\w+\.", spoilt)
+def test_the_judge_that_ships_is_the_one_fitted_to_the_judged_finals() -> None:
+    _, finals = read(JUDGED)
+    learnt = [each for each in finals if each.label and not each.is_held_out]
+    assert dumped(fitted(learnt)) == dumped(shipped())
 
 
-@pytest.mark.slow
-def test_right_translations_are_drawn_by_a_fixed_seed() -> None:
-    assert pairs(40) == pairs(40)
-    assert len(pairs(40)) == 40
+def test_half_of_the_judged_finals_is_for_measuring_whatever_their_language() -> None:
+    _, finals = read(JUDGED)
+    held_out = {each.source for each in finals if each.is_held_out}
+    assert 0.45 < sum(each.is_held_out for each in finals) / len(finals) < 0.55
+    assert not held_out & {each.source for each in finals if not each.is_held_out}
 
 
-@pytest.mark.slow
-def test_a_judge_is_fitted_and_written(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(train_doubt, "_WORDS", (5, 9))
+def test_finals_are_written_as_they_were_read(tmp_path: Path) -> None:
+    comment, finals = read(JUDGED)
+    write(tmp_path / "judged.tsv", comment, finals)
+    assert (tmp_path / "judged.tsv").read_text("utf-8") == JUDGED.read_text("utf-8")
+
+
+def test_a_judge_is_fitted_and_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "weights.json"
-    main(["--pairs", "90", "--out", str(out)])
-    assert parsed(out.read_text()).threshold > 0
+    assert main(["--out", str(out)]) == 0
+    assert parsed(out.read_text()) == shipped()
     assert "AUC" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_a_final_that_is_made_anew_keeps_its_label_only_if_it_is_the_same() -> None:
+    first = next(each for each in read(JUDGED)[1] if each.label and each.kind == "sermon")
+    same = collected([first], {})[0].final
+    unknown = replace(first, source=hidden("A sentence of Tatoeba."))
+    made = collected([replace(first, final=same), replace(first, final="Otra cosa."), unknown], {})
+    assert [each.label for each in made] == [first.label, "", first.label]
+    assert made[2] == unknown

@@ -17,6 +17,7 @@ from training.data.corpora import words
 ROOT = Path(__file__).parents[2]
 _MEASURED = (
     *("training/data/sermon_test.tsv", "training/data/sermon_test_fr.tsv"),
+    "training/data/judged_finals.tsv",
     *("scripts/quality/sentences.toml", "scripts/quality/sentences_fr.toml"),
     *("scripts/bench/meaning/sentences.toml", "demo/sermon.json", "demo/pauses.json"),
 )

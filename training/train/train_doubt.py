@@ -1,228 +1,210 @@
-"""Fit the judge of finals (church.fidelity.doubt) to translations made wrong by rule.
+"""Fit the judge of finals (church.fidelity.doubt) to finals that were judged one by one.
 
-    python -m training.train.train_doubt            writes models/doubt/weights.json
-    python -m training.train.train_doubt --check    only says how good the one there is
+    python -m training.train.train_doubt              writes models/doubt/weights.json, in seconds
+    python -m training.train.train_doubt --check      only says how good the one there is
+    python -m training.train.train_doubt --collect    has the translators in use make them all anew
 
-Good translations are the sermon phrases and verses of the Bibles that ship; of each one is spoilt:
-another sentence's, the source itself, the first half, without a word, with a "no" too many or too
-few, with another word for a content word; and where there are numbers that church truth does not
-put right by itself, with other numbers. Each goes the way of a final, so
-that what church truth puts right is no error. A third of the sentences, drawn by a fixed seed, is
-held out. What errors made by rule cannot show gets no weight: the final translator's own
-certainty, and how sure the recognizer was of its words. `learn judge` fits to people's decisions.
+The comment at the top of training/data/judged_finals.tsv says what is in it. Half of the sentences,
+drawn by a hash of the source, is held out: every figure that is printed is of these.
+
+After --collect a final that has changed has no label any more: write one in before the next fit,
+which leaves out those without. Sentences of Tatoeba, of which the file has a hash alone, are made
+anew only with --tatoeba FILE.
 """
 
 from __future__ import annotations
 
 import argparse
-import random
-import re
+import csv
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from hashlib import sha256
+from itertools import takewhile
 from pathlib import Path
 
 from rich.progress import track
 
-from pipeline.church.fidelity.doubt import DoubtModel, Evidence, dumped, of_texts, shipped
-from pipeline.church.fidelity.finals import checked
-from pipeline.church.fidelity.given_text import given
-from pipeline.church.scripture import editions
-from pipeline.config.schema import Church
+from pipeline.church.fidelity.doubt import (
+    FEATURES,
+    DoubtModel,
+    Evidence,
+    Judge,
+    dumped,
+    evidence_of,
+    shipped,
+)
 from pipeline.core.resources import bundled
-from pipeline.dictionary.glossary import Glossary, compile_glossary, parse_terms
-from pipeline.engines.ctranslate2.marian import Marian
+from pipeline.core.types import Recognition
 from pipeline.learning.fitting import auc, fit
-from pipeline.records.quality import agreement
-from scripts.support.captions import caption
+from scripts.bench.meaning.chain import Chain, settings_for
+from training.data.corpora import read_pairs
 
 WEIGHTS = bundled("models", "doubt", "weights.json")
-_PHRASES = Path(__file__).parents[1] / "data" / "sermon_phrases.tsv"
-_SEED = 20261122
-_WORDS = (5, 22)
-_NUMBERS = (
-    "dos tres cuatro cinco seis siete ocho nueve diez once doce quince veinte treinta cuarenta "
-    "cincuenta sesenta setenta ochenta noventa cien mil"
-)
-_NUMBER = "another number"
-"""It is made of every sentence that allows it: most have one number, which is put right."""
-
-Pair = tuple[str, str]
-Spoil = Callable[[Pair, Sequence[Pair], random.Random], str]
+JUDGED = Path(__file__).parents[1] / "data" / "judged_finals.tsv"
+_TATOEBA = "tatoeba:"
+_CALM = (0.10, 0.15)
+"""Shares of the right finals that may be marked."""
 
 
 @dataclass(frozen=True, slots=True)
-class Example:
-    """One translation as the judge sees it, and what was done to it."""
+class JudgedFinal:
+    """A line of the file."""
 
-    evidence: Evidence
+    source: str
+    lang: str
     kind: str
-    """"" where it is right."""
-    is_held_out: bool
+    final: str
+    label: str
+    """"1": the meaning is wrong, or nobody can understand it; "0": not so; "": not judged yet."""
+    reason: str
+    evidence: Evidence
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether the mistake is serious."""
+        return self.label == "1"
+
+    @property
+    def hash(self) -> bytes:
+        """Of the source."""
+        return sha256(self.source.encode()).digest()
+
+    @property
+    def is_held_out(self) -> bool:
+        """Whether it is for measuring."""
+        return self.hash[0] % 2 == 1
 
 
-def _another(pair: Pair, pairs: Sequence[Pair], rng: random.Random) -> str:
-    return rng.choice([other for other in rng.sample(pairs, 3) if other != pair])[1]
+_COLUMNS = ("source", "lang", "kind", "final", "label", "reason")
 
 
-def _untranslated(pair: Pair, _pairs: Sequence[Pair], _rng: random.Random) -> str:
-    return pair[0]
+def read(file: Path) -> tuple[str, list[JudgedFinal]]:
+    """Return the comment at the top of a file, and its finals."""
+    lines = file.read_text(encoding="utf-8").splitlines()
+    comment = list(takewhile(lambda line: line.startswith("#"), lines))
+    table = csv.DictReader(lines[len(comment) :], delimiter="\t", quoting=csv.QUOTE_NONE)
+    return "\n".join(comment), [_final(row) for row in table]
 
 
-def _half(pair: Pair, _pairs: Sequence[Pair], _rng: random.Random) -> str:
-    words = pair[1].split()
-    return " ".join(words[: len(words) // 2])
+def _final(row: Mapping[str, str]) -> JudgedFinal:
+    known = {name: float(row[name]) if row[name] else None for name in FEATURES if name in row}
+    return JudgedFinal(**{name: row[name] for name in _COLUMNS}, evidence=Evidence(**known))
 
 
-def _without_word(pair: Pair, _pairs: Sequence[Pair], rng: random.Random) -> str:
-    words = pair[1].split()
-    long = [at for at, word in enumerate(words) if len(word) > 4]
-    gone = rng.choice(long) if long else 0
-    return " ".join(words[:gone] + words[gone + 1 :])
+def write(file: Path, comment: str, finals: Iterable[JudgedFinal]) -> None:
+    """Write finals to a file, without the features that a text alone does not have."""
+    names = [name for name in FEATURES if name != "heard"]
+    lines = [comment, "\t".join((*_COLUMNS, *names))]
+    for each in finals:
+        values = (getattr(each.evidence, name) for name in names)
+        told = ("" if value is None else f"{value:.4g}" for value in values)
+        lines.append("\t".join((*(getattr(each, name) for name in _COLUMNS), *told)))
+    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def _negated(pair: Pair, _pairs: Sequence[Pair], _rng: random.Random) -> str:
-    without = re.sub(r"\b[Nn]o ", "", pair[1], count=1)
-    return without if without != pair[1] else re.sub(r"^(\S+) ", r"\1 no ", pair[1])
+def hidden(source: str) -> str:
+    """Return what stands in the file for a sentence of Tatoeba."""
+    return _TATOEBA + sha256(source.encode()).hexdigest()[:12]
 
 
-def _other_number(pair: Pair, _pairs: Sequence[Pair], rng: random.Random) -> str:
-    def other(word: re.Match[str]) -> str:
-        new = rng.choice([each for each in _NUMBERS.split() if each != word[0].lower()])
-        return new.capitalize() if word[0][0].isupper() else new
-
-    spoilt = re.sub(r"\d", lambda digit: str((int(digit[0]) + 3) % 10), pair[1])
-    return re.sub(rf"\b({_NUMBERS.replace(' ', '|')})\b", other, spoilt, flags=re.IGNORECASE)
-
-
-def _other_word(pair: Pair, pairs: Sequence[Pair], rng: random.Random) -> str:
-    words = pair[1].split()
-    long = [at for at, word in enumerate(words) if len(word) > 4]
-    others = [word for word in rng.choice(pairs)[1].split() if len(word) > 4]
-    if long and others:
-        words[rng.choice(long)] = rng.choice(others)
-    return " ".join(words)
-
-
-SPOILS: dict[str, Spoil] = {
-    "another sentence": _another,
-    "not translated": _untranslated,
-    "half of it": _half,
-    "a word missing": _without_word,
-    "a no too many or too few": _negated,
-    _NUMBER: _other_number,
-    "another word": _other_word,
-}
+def collected(finals: Sequence[JudgedFinal], sentences: Mapping[str, str]) -> list[JudgedFinal]:
+    """Translate the sources with the settings in force; `sentences` are those that are hidden."""
+    chains = {lang: Chain(settings_for(lang, {})) for lang in {each.lang for each in finals}}
+    for chain in chains.values():
+        chain.load()
+    made: list[JudgedFinal] = []
+    for each in track(finals, description="translating"):
+        source = sentences.get(each.source, each.source)
+        if source.startswith(_TATOEBA):
+            made.append(each)
+            continue
+        caption = chains[each.lang].captions(Recognition(source)).final
+        new = replace(each, final=caption.text, evidence=evidence_of(caption))
+        made.append(new if new.final == each.final else replace(new, label="", reason=""))
+    return made
 
 
-def pairs(count: int) -> list[Pair]:
-    """Return right translations: the sermon phrases, and as many verses."""
-    rng = random.Random(_SEED)
-    lines = _PHRASES.read_text(encoding="utf-8").splitlines()
-    phrases = [(en, es) for en, _, es in (line.partition("\t") for line in lines) if es]
-    english, spanish = editions.load("nheb").verses, editions.load("rv1909").verses
-    verses = [(english[place], spanish[place]) for place in sorted(english.keys() & spanish.keys())]
-    found: list[Pair] = []
-    for part in (phrases, verses):
-        fitting = [pair for pair in part if _WORDS[0] <= len(pair[0].split()) <= _WORDS[1]]
-        found += rng.sample(fitting, min(len(fitting), count // 2))
-    rng.shuffle(found)
-    return found
+def fitted(learnt: Sequence[JudgedFinal]) -> DoubtModel:
+    """Fit a judge, and the one for translators that give no log-probability."""
+    wrong = [each.is_wrong for each in learnt]
+    without = [replace(each.evidence, final_mean=None) for each in learnt]
+    model = fit([each.evidence for each in learnt], wrong)
+    return replace(model, without_own=fit(without, wrong))
 
 
-def examples(chosen: Sequence[Pair]) -> list[Example]:
-    """Return each right translation and a spoilt one, as the judge sees them."""
-    rng = random.Random(_SEED)
-    marian = Marian(bundled("models", "starter", "marian"))
-    marian.load()
-    found: list[Example] = []
-    kinds = [kind for kind in SPOILS if kind != _NUMBER]
-    for number, pair in enumerate(track(chosen, description="Judging")):
-        is_held_out = number % 3 == 0
-        draft = marian.translate(pair[0]).text
-        right = _as_final(pair[0], pair[1])
-        found.append(Example(_evidence(marian, pair[0], right, draft), "", is_held_out))
-        turn = number // 3 % len(kinds)  # so that each kind comes among those held out
-        spoilt = [
-            (kind, _as_final(pair[0], SPOILS[kind](pair, chosen, rng)))
-            for kind in (*kinds[turn:], *kinds[:turn], _NUMBER)
-        ]
-        wrong = [(kind, text) for kind, text in spoilt if text and text != right]
-        for kind, text in wrong[:1] + [each for each in wrong[1:] if each[0] == _NUMBER]:
-            judged = _evidence(marian, pair[0], text, draft)
-            found.append(Example(judged, kind, is_held_out))
-    return found
+def report(model: DoubtModel, held_out: Sequence[JudgedFinal]) -> float:
+    """Print how well a judge tells right from wrong, by language and kind; return the AUC of all.
+
+    "A service": what is marked of these finals, one after the other in the order of their hashes.
+    """
+    blind = replace(model, without_own=None) if model.without_own is None else model.without_own
+    groups = {"all": list(held_out)}
+    for name in ("lang", "kind"):
+        for value in sorted({getattr(each, name) for each in held_out}):
+            groups[value] = [each for each in held_out if getattr(each, name) == value]
+    for name, some in groups.items():
+        print(f"{name}: {_told(model, some)}")
+        if name == "all" or name in {each.lang for each in held_out}:
+            print(f"  without its own log-probability: {_told(blind, some)}")
+            judge = Judge(model)
+            marked: dict[bool, list[bool]] = {False: [], True: []}
+            for each in sorted(some, key=lambda each: each.hash):
+                is_marked = judge.is_among_worst(model.probability(each.evidence))
+                marked[each.is_wrong].append(is_marked)
+            right, wrong = marked.values()
+            print(
+                f"  a service: {_share(wrong)} of the serious ones, {_share(right)} of the others"
+            )
+    return auc(*_scores(model, held_out))
 
 
-@cache
-def _glossary() -> Glossary:
-    entries = bundled("dictionary", "glossary", "en-es.toml").read_text(encoding="utf-8")
-    return compile_glossary(parse_terms(entries, "en-es.toml"), "es")
+def _scores(model: DoubtModel, some: Sequence[JudgedFinal]) -> tuple[list[float], list[bool]]:
+    return [model.probability(each.evidence) for each in some], [each.is_wrong for each in some]
 
 
-def _as_final(source: str, target: str) -> str:
-    return checked(caption(1, source, target, final=True), Church()).text
+def _share(marked: Sequence[bool]) -> str:
+    return f"{sum(marked) / max(1, len(marked)):.0%}"
 
 
-def _evidence(marian: Marian, source: str, target: str, draft: str) -> Evidence:
-    checks = checked(caption(1, source, target, final=True), Church(), _glossary()).checks
-    source = given(source, "en")  # as the translator got it
-    mean, least = marian.score(source, target)
-    return Evidence(
-        quick_mean=mean,
-        quick_least=least,
-        agreement=agreement(draft, target),
-        **of_texts(source, target, checks),
-    )
-
-
-def report(model: DoubtModel, held_out: Sequence[Example]) -> float:
-    """Print how well a judge tells right from wrong, by kind; return it for all."""
-    scores = [model.probability(example.evidence) for example in held_out]
-    whole = auc(scores, [bool(example.kind) for example in held_out])
-    right = [score for score, example in zip(scores, held_out, strict=True) if not example.kind]
-    false = sum(score >= model.threshold for score in right) / len(right)
-    print(f"held out: {len(held_out)} translations, AUC {whole:.3f}; "
-          f"{false:.1%} of the right ones are called doubtful")  # fmt: skip
-    alone = [
-        model.probability(replace(e.evidence, quick_mean=None, quick_least=None, agreement=None))
-        for e in held_out
+def _told(model: DoubtModel, some: Sequence[JudgedFinal]) -> str:
+    scores, wrong = _scores(model, some)
+    right = sorted(score for score, is_wrong in zip(scores, wrong, strict=True) if not is_wrong)
+    bad = [score for score, is_wrong in zip(scores, wrong, strict=True) if is_wrong]
+    told = f"{len(bad)} of {len(some)} serious"
+    if not right or not bad:
+        return told
+    caught = [
+        f"{_share([score >= right[int(len(right) * (1 - calm))] for score in bad])} at {calm:.0%}"
+        for calm in _CALM
     ]
-    without = auc(alone, [bool(example.kind) for example in held_out])
-    called = sum(p >= model.threshold for p, e in zip(alone, held_out, strict=True) if not e.kind)
-    print(f"  by rules and length alone: AUC {without:.3f}, {called / len(right):.1%} of the right")
-    for kind in SPOILS:
-        wrong = [s for s, e in zip(scores, held_out, strict=True) if e.kind == kind]
-        if wrong:
-            each = auc([*right, *wrong], [False] * len(right) + [True] * len(wrong))
-            caught = sum(score >= model.threshold for score in wrong) / len(wrong)
-            print(f"  {kind} ({len(wrong)}): AUC {each:.3f}, {caught:.0%} called doubtful")
-    return whole
+    return f"{told}, AUC {auc(scores, wrong):.2f}, {' and '.join(caught)} of the right ones marked"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Fit or check; return 0 if the judge is good enough."""
+    """Fit, check or collect; return 0 if the judge is good enough."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("--pairs", type=int, default=1000, help="right translations (1000)")
-    parser.add_argument("--check", action="store_true", help="only judge the one that ships")
+    parser.add_argument("--judged", type=Path, default=JUDGED, help="the judged finals")
+    parser.add_argument("--check", action="store_true", help="only check the one that ships")
+    parser.add_argument("--collect", action="store_true", help="make the finals anew")
+    parser.add_argument("--tatoeba", type=Path, help="with --collect: pairs of Tatoeba")
     parser.add_argument("--out", type=Path, default=WEIGHTS, help="where it is written")
     arguments = parser.parse_args(argv)
-    made = examples(pairs(arguments.pairs))
-    learnt = [example for example in made if not example.is_held_out]
+    comment, finals = read(arguments.judged)
+    if arguments.collect:
+        pairs = read_pairs(arguments.tatoeba, "tatoeba") if arguments.tatoeba else ()
+        made = collected(finals, {hidden(pair.en): pair.en for pair in pairs})
+        write(arguments.judged, comment, made)
+        print(f"{sum(not each.label for each in made)} of {len(made)} have no label")
+        return 0
+    finals = [each for each in finals if each.label]
+    learnt = [each for each in finals if not each.is_held_out]
     model = shipped() if arguments.check else fitted(learnt)
-    whole = report(model, [example for example in made if example.is_held_out])
+    whole = report(model, [each for each in finals if each.is_held_out])
     if not arguments.check:
         arguments.out.write_text(dumped(model), encoding="utf-8")
         print(f"written: {arguments.out}")
-    return 0 if whole >= 0.9 else 1
-
-
-def fitted(learnt: Sequence[Example], calm: float = 0.1) -> DoubtModel:
-    """Fit a judge that calls a share `calm` of the right translations doubtful."""
-    model = fit([example.evidence for example in learnt], [bool(e.kind) for e in learnt])
-    right = sorted(model.probability(e.evidence) for e in learnt if not e.kind)
-    return replace(model, threshold=right[int(len(right) * (1 - calm))])
+    return 0 if whole >= 0.8 else 1
 
 
 if __name__ == "__main__":

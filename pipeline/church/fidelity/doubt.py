@@ -3,12 +3,15 @@
 Glass-box quality estimation (Fomicheva et al. 2020, arXiv 2005.10608) with the quick translator as
 a second judge (forced decoding, as Prism does it), and with the rules of church truth, which are
 exact where probabilities are blind: numbers, references, a lost "not". No model of its own runs.
+What counts as doubtful is the worst share of a service, since translators differ in how sure they
+are of themselves.
 """
 
 from __future__ import annotations
 
 import json
 import math
+from bisect import insort
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
@@ -28,8 +31,10 @@ OWN = "doubt.json"
 log = structlog.get_logger()
 
 _EXACT = frozenset({"reference", "number", "negation"})
-_FEWEST_WORDS = 5
-"""Shorter sentences the judge that ships was not fitted to."""
+SHARE = 1 / 3
+"""Of a service's finals, the worst, that are doubtful."""
+_LEAST = 0.3
+"""Who is less likely wrong is not doubtful, even among the worst of a service that went well."""
 _LOWEST = 1e-4
 """Of a probability, before its logarithm is taken."""
 
@@ -67,11 +72,15 @@ class DoubtModel:
     scale: tuple[float, ...]
     weights: tuple[float, ...]
     bias: float
-    threshold: float
-    """From this probability on a caption is doubtful."""
+    usual: tuple[float, ...]
+    """Probabilities of the fitted captions, as many below each as above the one before."""
+    without_own: DoubtModel | None = None
+    """The one for translators that give no log-probability, as those on servers."""
 
     def probability(self, evidence: Evidence) -> float:
         """Return how likely a final with this evidence is wrong, 0..1."""
+        if evidence.final_mean is None and self.without_own is not None:
+            return self.without_own.probability(evidence)
         z = (row_of(evidence) - np.array(self.mean)) / np.array(self.scale)
         # What is not known counts as the mean of the fitted captions: 0 after scaling.
         logit = self.bias + float(np.nan_to_num(z, nan=0.0) @ np.array(self.weights))
@@ -88,11 +97,8 @@ def evidence_of(caption: Caption) -> Evidence:
         transcript.recognition.words,
         of_texts(given(transcript.text, transcript.lang), caption.text, caption.checks),
     )
-    if not _is_alone(caption):
-        return evidence
-    # Its own log-probability is no second opinion, and of a few words the length tells nothing.
-    is_short = len(transcript.text.split()) < _FEWEST_WORDS
-    return replace(evidence, final_mean=None, length=None if is_short else evidence.length)
+    # The judge is not fitted to how sure the quick translator is of its own work.
+    return replace(evidence, final_mean=None) if _is_alone(caption) else evidence
 
 
 def gathered(
@@ -112,19 +118,32 @@ def gathered(
     )
 
 
-def judged(final: Caption, judge: DoubtModel) -> Caption:
-    """Return a final with how likely it is wrong, where there is anything to judge it by.
+class Judge:
+    """Judges the finals of one language in a service, in the order in which they are made."""
 
-    Of one that the quick translator made alone the rules, the length and what was heard tell; of
-    one that it has no opinion of, and did not make, too little.
-    """
-    if final.opinion is None and not _is_alone(final):
-        return final
-    evidence = evidence_of(final)
-    doubt = judge.probability(evidence)
-    # Where the rules are all that there is, one of them is enough.
-    is_wrong = _is_alone(final) and bool(evidence.rules)
-    return replace(final, doubt=doubt, is_doubtful=is_wrong or doubt >= judge.threshold)
+    def __init__(self, model: DoubtModel) -> None:
+        """Begin a service, for which at first those finals stand that `model` was fitted to."""
+        self._model = model
+        self._seen = sorted(model.usual)
+
+    def judged(self, final: Caption) -> Caption:
+        """Return a final with how likely it is wrong, where there is anything to judge it by.
+
+        Of one that the quick translator made alone the rules tell, and one of them is enough; of
+        one that it has no opinion of, and did not make, nothing does.
+        """
+        is_alone = _is_alone(final)
+        if final.opinion is None and not is_alone:
+            return final
+        evidence = evidence_of(final)
+        doubt = self._model.probability(evidence)
+        is_wrong = bool(evidence.rules) if is_alone else self.is_among_worst(doubt)
+        return replace(final, doubt=doubt, is_doubtful=is_wrong)
+
+    def is_among_worst(self, doubt: float) -> bool:
+        """Whether a final that is so likely wrong is of the worst share; it counts from now on."""
+        insort(self._seen, doubt)
+        return doubt >= max(_LEAST, self._seen[int(len(self._seen) * (1 - SHARE))])
 
 
 def _is_alone(final: Caption) -> bool:
@@ -157,16 +176,26 @@ def parsed(text: str) -> DoubtModel:
         facts: Mapping[str, Any] = json.loads(text)
         if tuple(facts["features"]) != FEATURES:
             raise ValueError("other features")
-        columns = {name: tuple(map(float, facts[name])) for name in ("mean", "scale", "weights")}
-        if {len(column) for column in columns.values()} != {len(FEATURES)}:
-            raise ValueError("not a value for each feature")
-        return DoubtModel(**columns, bias=float(facts["bias"]), threshold=float(facts["threshold"]))
+        return _model(facts)
     except (KeyError, TypeError) as error:
         raise ValueError(f"lacks {error}") from None
 
 
+def _model(facts: Mapping[str, Any]) -> DoubtModel:
+    columns = {name: tuple(map(float, facts[name])) for name in ("mean", "scale", "weights")}
+    if {len(column) for column in columns.values()} != {len(FEATURES)}:
+        raise ValueError("not a value for each feature")
+    without = facts["without_own"]
+    return DoubtModel(
+        **columns,
+        bias=float(facts["bias"]),
+        usual=tuple(map(float, facts["usual"])),
+        without_own=None if without is None else _model(without),
+    )
+
+
 def shipped() -> DoubtModel:
-    """Return the judge that ships, fitted to errors made by rule (training.train)."""
+    """Return the judge that ships, fitted to judged finals of the starter (training.train)."""
     return parsed(bundled("models", "doubt", "weights.json").read_text(encoding="utf-8"))
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pipeline.church.fidelity.doubt import in_use, judged
+from pipeline.church.fidelity.doubt import Judge, in_use
 from pipeline.church.fidelity.finals import checked
 from pipeline.config.loader import load
 from pipeline.config.schema import Settings
@@ -72,7 +72,7 @@ class Chain:
             message = "The benchmark of meaning compares a quick translator with a final one."
             raise UsageError("translator-none", message, "Give translate.partial and .final each.")
         self._dictionary = Dictionary(self.settings)
-        self._judge = in_use(Path(self.settings.session.directory))
+        self._judge = Judge(in_use(Path(self.settings.session.directory)))
         self._drafts = DraftQueue(DRAFT_LIMIT)
         self._shown: list[Caption] = []
         self._said = 0
@@ -136,7 +136,7 @@ class Chain:
         """Compare and judge a final, as `WorkerGroup` does."""
         glossary = self._dictionary.glossaries.of(final.lang)
         final = checked(final, self.settings.church, glossary)
-        return judged(final, self._judge) if self.settings.church.doubt else final
+        return self._judge.judged(final) if self.settings.church.doubt else final
 
     def _take(self, report: Report) -> None:
         match report:

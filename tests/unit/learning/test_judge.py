@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.church.fidelity.doubt import OWN, Evidence, in_use, shipped
+from pipeline.church.fidelity.doubt import OWN, Evidence, Judge, in_use, shipped
 from pipeline.core.errors import LearningError
 from pipeline.core.types import Check, Opinion, Word
 from pipeline.learning.judge import evidence_of_record, fit_judge, reviewed, write_judge
@@ -29,7 +29,8 @@ def test_what_people_decided_is_learnt(tmp_path: Path) -> None:
     assert made.is_better
     write_judge(made.model, tmp_path / OWN)
     assert in_use(tmp_path) == made.model
-    assert made.model.probability(Evidence(heard=-4.0)) > made.model.threshold
+    judge = Judge(made.model)
+    assert judge.is_among_worst(made.model.probability(Evidence(heard=-4.0)))
 
 
 @pytest.mark.parametrize(("count", "wrong"), [(99, 0.4), (300, 0.0), (300, 1.0)])

@@ -8,11 +8,11 @@ from dataclasses import replace
 import pytest
 
 from pipeline.church.fidelity.doubt import (
-    DoubtModel,
+    SHARE,
     Evidence,
+    Judge,
     dumped,
     evidence_of,
-    judged,
     parsed,
     shipped,
 )
@@ -46,29 +46,57 @@ def test_a_judge_is_read_back_and_another_versions_is_refused() -> None:
             parsed(broken)
 
 
-def test_the_judge_that_ships_doubts_what_is_plainly_wrong() -> None:
-    judge = shipped()
-    assert isinstance(judge, DoubtModel)
+@pytest.mark.parametrize("has_own", [True, False])
+def test_the_judge_that_ships_doubts_what_is_plainly_wrong(*, has_own: bool) -> None:
+    model, judge = shipped(), Judge(shipped())
     good = Evidence(quick_mean=-0.5, quick_least=-2.0, agreement=0.8, length=0.05)
-    bad = Evidence(quick_mean=-6.0, quick_least=-14.0, agreement=0.1, length=0.7, rules=1.0)
-    assert judge.probability(good) < 0.3 < judge.threshold < 0.9 < judge.probability(bad)
+    bad = Evidence(quick_mean=-6.0, quick_least=-14.0, agreement=0.3, length=0.7, rules=1.0)
+    if has_own:
+        good, bad = replace(good, final_mean=-0.1), replace(bad, final_mean=-0.9)
+    assert not judge.is_among_worst(model.probability(good))
+    assert judge.is_among_worst(model.probability(bad))
 
 
-def test_a_final_of_the_quick_translator_alone_is_judged_by_rules_and_length() -> None:
+def test_how_sure_the_translator_was_counts() -> None:
+    sure = Evidence(quick_mean=-1.5, quick_least=-5.0, final_mean=-0.1)
+    unsure = replace(sure, final_mean=-0.8)
+    doubts = [shipped().probability(each) for each in (sure, unsure, replace(sure, final_mean=-2))]
+    assert doubts[0] < doubts[1] - 0.1 < doubts[2] - 0.3
+
+
+def test_the_worst_share_of_a_service_is_doubtful_however_sure_its_translator_is() -> None:
+    for low in (0.3, 0.6):
+        judge = Judge(shipped())
+        doubts = [low + 0.3 * (number * 37 % 400) / 400 for number in range(400)]
+        marked = [judge.is_among_worst(doubt) for doubt in doubts]
+        assert sum(marked[200:]) / 200 == pytest.approx(SHARE, abs=0.05)
+
+
+def test_in_a_service_that_goes_well_nothing_is_doubtful() -> None:
+    judge = Judge(shipped())
+    assert not any(judge.is_among_worst(0.001 * number) for number in range(290))
+
+
+def test_a_final_of_the_quick_translator_alone_is_judged_by_the_rules() -> None:
     alone = Translation("Un final.", "marian", avg_logprob=-0.1)
     said = "Twelve men came to the house of the Lord."
     made = caption(1, said, "Doce hombres vinieron a la casa del Señor.", final=True)
     final = replace(made, translation=alone)
     assert evidence_of(final).final_mean is None  # it would praise itself
-    right = judged(final, shipped())
+    right = Judge(shipped()).judged(final)
     assert right.doubt is not None
     assert not right.is_doubtful
     lost = Check("number", "doubtful", "Twelve")
-    assert judged(replace(final, checks=(lost,)), shipped()).is_doubtful
-    assert judged(replace(final, text="Doce hombres."), shipped()).is_doubtful
+    assert Judge(shipped()).judged(replace(final, checks=(lost,))).is_doubtful
     short = replace(caption(1, "Please stand.", "Por favor, pónganse de pie.", final=True),
                     translation=alone)  # fmt: skip
-    assert not judged(short, shipped()).is_doubtful
+    assert not Judge(shipped()).judged(short).is_doubtful
+
+
+def test_a_reference_is_compared_as_the_translator_got_it() -> None:
+    said = "Second Corinthians, chapter twelve, verse nine."
+    final = caption(1, said, "2 Corintios 12:9.", final=True)
+    assert evidence_of(final).length == pytest.approx(math.log(19 / 17))  # 47 letters were said
 
 
 def test_a_reference_is_compared_as_the_translator_got_it() -> None:
@@ -81,4 +109,4 @@ def test_what_nobody_has_an_opinion_of_is_not_judged() -> None:
     made = caption(1, "Twelve men came.", "Doce hombres.", final=True)
     alone = replace(made, translation=Translation("", "marian"))
     for final in (made, replace(alone, engine="gemma"), replace(alone, engine="source")):
-        assert judged(final, shipped()).doubt is None
+        assert Judge(shipped()).judged(final).doubt is None
