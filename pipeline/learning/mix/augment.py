@@ -86,9 +86,9 @@ def near_words(texts: Iterable[str]) -> dict[str, list[str]]:
     vocabulary = {key(word) for text in texts for word in WORD.findall(text) if word.islower()}
     filed: dict[str, list[str]] = {}
     for word in sorted(word for word in vocabulary if len(word) >= _SHORT):
-        # Of a very long word no other one is near; its first letter is heard rightly.
-        for at in range(1, len(word)):
-            filed.setdefault(word[:at] + word[at + 1 :], []).append(word)
+        # The first letter is heard rightly. A set: of "wall" either l may be missing.
+        for less in {word, *(word[:at] + word[at + 1 :] for at in range(1, len(word)))}:
+            filed.setdefault(less, []).append(word)
     near: dict[str, set[str]] = {}
     for alike in filed.values():
         if 1 < len(alike) <= _MOST_ALIKE:
