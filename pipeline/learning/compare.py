@@ -1,16 +1,16 @@
 """Is the new model better than the one in use? Both answer the same, in turns, in one process.
 
-The verdict is `deploy` only if nothing is significantly worse, terms included: each measure of each
-set is bootstrapped (pipeline.evaluation.paired_bootstrap) with no loss allowed.
+Each measure of each set is bootstrapped (pipeline.evaluation.paired_bootstrap) with no loss
+allowed; pipeline.learning.verdict says what they come to.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal
 
 from pipeline.config.loader import Loaded, load
 from pipeline.config.schema import Settings
@@ -23,7 +23,6 @@ from pipeline.engines.protocols import Recognizer, Translator
 from pipeline.evaluation.paired_bootstrap import (
     LIMITS,
     TERMS,
-    Difference,
     compare,
     compare_errors,
     judged_on,
@@ -33,25 +32,14 @@ from pipeline.learning.data.folder import DataFolder, Ledger
 from pipeline.learning.data.terms import terms_in
 from pipeline.learning.manifest import sha256
 from pipeline.learning.measuring import SentenceSet, Spoken, read_sound
+from pipeline.learning.verdict import MEANING, WORDS_HEARD, Advice, Measured, advise, in_words
 from pipeline.models.library import ModelLibrary
 from pipeline.models.registry import KEYS, Role
 from pipeline.models.resolve import resolve
 
 COMPARISONS = "comparisons.jsonl"
-Advice: TypeAlias = Literal["deploy", "keep"]
 # Not the gate's limits: there a smaller file is worth a little, here nothing may be lost.
 _EXACT = dict.fromkeys(LIMITS, 0.0)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Measured:
-    """One measure of one set: the old model's score, the new one's, and what chance explains."""
-
-    set: str
-    measure: str
-    count: int
-    """Sentences or utterances."""
-    difference: Difference
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +58,9 @@ class ModelComparison:
     new_ms: Spread | None
     verdict: Advice
     reasons: tuple[str, ...]
-    """What is significantly worse, or better."""
+    """The figures that the verdict rests on."""
+    words: tuple[str, ...] = ()
+    """The verdict in plain sentences; empty in comparisons of earlier versions."""
     prompt: str = ""
     """How a new Gemma was asked; "" is as the settings say."""
     at_most: int = 0
@@ -123,6 +113,8 @@ def compare_translators(
             Measured(set=each.name, measure=name, count=counts[name], difference=difference)
             for name, difference in found.items()
         ]
+        if each.meanings:
+            measured.append(_measured_meaning(each, texts))
     return replace(_comparison(role, models, settings, measured, times), prompt=prompt)
 
 
@@ -156,6 +148,19 @@ def compare_recognizers(
     return _comparison("stt", models, settings, measured, times)
 
 
+def _measured_meaning(each: SentenceSet, texts: tuple[Sequence[str], Sequence[str]]) -> Measured:
+    """Return how many sentences of 100 lack nothing that they have to say, and say nothing else."""
+    wrong = [
+        [
+            (int(bool(meaning.mistakes(text))), 1)
+            for meaning, text in zip(each.meanings, side, strict=True)
+        ]
+        for side in texts
+    ]
+    difference = compare_errors(wrong[0], wrong[1], limit=0.0)
+    return Measured(set=each.name, measure=MEANING, count=len(each.meanings), difference=difference)
+
+
 def _measured_sound(
     sound: Sequence[Spoken], heard: tuple[Sequence[str], Sequence[str]]
 ) -> list[Measured]:
@@ -165,7 +170,7 @@ def _measured_sound(
         chosen = [n for n, spoken in enumerate(sound) if spoken.set == name]
         # Taken from 100, so that more is better, as it is with translations.
         measures: dict[str, tuple[list[tuple[int, int]], ...]] = {
-            "100 - WER": tuple(
+            WORDS_HEARD: tuple(
                 [word_errors(sound[n].text, side[n]) for n in chosen] for side in heard
             )
         }
@@ -195,18 +200,6 @@ def weights_of(model: Path) -> Path:
     return model / "model.bin" if model.is_dir() else model
 
 
-def advise(measured: Sequence[Measured]) -> tuple[Advice, tuple[str, ...]]:
-    """Return what to do, and what speaks for it."""
-    worse = [each for each in measured if each.difference.verdict == "worse"]
-    told = worse or [each for each in measured if each.difference.verdict == "better"]
-    reasons = tuple(
-        f"{each.measure} of {each.set} {each.difference.difference:+.1f}"
-        f" ({each.difference.low:+.1f} to {each.difference.high:+.1f})"
-        for each in told
-    )
-    return ("keep" if worse else "deploy"), reasons
-
-
 def _comparison(
     role: Role,
     models: tuple[str, str],
@@ -231,6 +224,7 @@ def _comparison(
         new_ms=spread(times[1]),
         verdict=verdict,
         reasons=reasons,
+        words=tuple(in_words(measured)),
     )
 
 
@@ -280,22 +274,3 @@ def _nothing() -> LearningError:
         "There is no held-out text or sound to compare the models with.",
         "Review captions and collect, or name files with --set or --audio.",
     )
-
-
-def table_rows(comparison: ModelComparison) -> list[Mapping[str, str]]:
-    """Return a comparison's rows as people read them."""
-    return [
-        {
-            "set": each.set,
-            "measure": each.measure,
-            "of": str(each.count),
-            "old": f"{each.difference.a:.1f}",
-            "new": f"{each.difference.b:.1f}",
-            "difference": f"{each.difference.difference:+.1f}",
-            "95 %": f"{each.difference.low:+.1f} to {each.difference.high:+.1f}",
-            "verdict": "no difference"
-            if each.difference.verdict in ("same", "cannot tell")
-            else each.difference.verdict,
-        }
-        for each in comparison.measured
-    ]

@@ -137,7 +137,7 @@ def _require_verdict(told: ModelComparison | None) -> None:
     if told.verdict == "keep":
         raise LearningError(
             "worse",
-            f"This model is worse: {'; '.join(told.reasons)}.",
+            " ".join(told.words) or f"This model is worse: {'; '.join(told.reasons)}.",
             "Keep the one in use, or give --force.",
         )
 

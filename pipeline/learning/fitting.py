@@ -93,5 +93,21 @@ def auc(scores: Sequence[float], wrong: Sequence[bool]) -> float:
     return (total - positive * (positive + 1) / 2) / (positive * negative)
 
 
+def lowest_bar(decided: Sequence[tuple[float, bool]], most_wrong: float) -> float | None:
+    """Return the lowest score from which on at most such a share is wrong; None if there is none.
+
+    `decided`: score, and whether it is wrong.
+    """
+    ranked = sorted(decided, key=lambda each: -each[0])
+    wrong, found = 0, None
+    for count, (score, is_wrong) in enumerate(ranked, 1):
+        wrong += is_wrong
+        # Of equal scores all pass or none.
+        ends = count == len(ranked) or ranked[count][0] < score
+        if ends and wrong <= most_wrong * count:
+            found = score
+    return found
+
+
 def _rounded(values: NDArray[np.float64]) -> tuple[float, ...]:
     return tuple(round(float(value), 5) for value in values)

@@ -14,6 +14,8 @@ from pipeline.audio.file import AudioFile
 from pipeline.core.errors import LearningError
 from pipeline.core.resources import bundled
 from pipeline.core.types import Pcm
+from pipeline.evaluation.meaning import Meaning
+from pipeline.evaluation.meaning import read as read_meanings
 from pipeline.evaluation.sentences import FILES, Sentence
 from pipeline.evaluation.sentences import read as read_gate
 from pipeline.evaluation.voices import read_voices
@@ -22,11 +24,11 @@ from pipeline.learning.data.corpora import read_general
 from pipeline.learning.data.folder import DataFolder
 from pipeline.learning.data.pairs import LearningPair
 from pipeline.learning.mix.mix_files import is_held_out
+from pipeline.learning.verdict import OWN_SERMONS, OWN_SOUND, PREACHING, VOICES
 
-OWN_SOUND = "own sound"
-VOICES = ("demo", "voices")
+_RECORDED = ("demo", "voices")
 _TEXTS = ("training", "data")
-PREACHING = {"es": (*_TEXTS, "sermon_test.tsv"), "fr": (*_TEXTS, "sermon_test_fr.tsv")}
+_PREACHED = {"es": (*_TEXTS, "sermon_test.tsv"), "fr": (*_TEXTS, "sermon_test_fr.tsv")}
 """Modern preaching in English with its translation, by the language of that."""
 
 _Item = TypeVar("_Item")
@@ -38,6 +40,8 @@ class SentenceSet:
 
     name: str
     sentences: tuple[Sentence, ...]
+    meanings: tuple[Meaning, ...] = ()
+    """Of each sentence, what a translation has to say, where somebody has written that down."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,19 +61,20 @@ def sentence_sets(
     """Return all there is to measure translators with, empty sets left out.
 
     These are the church's own held-out pairs, the project's sentences of general and theological
-    speech with their terms, its sentences of modern preaching, and `more` files of pairs by name.
-    Raises LearningError, UsageError.
+    speech with their terms, of modern preaching, and of the benchmark of meaning, and `more` files
+    of pairs by name. Raises LearningError, UsageError.
     """
     held_out = [pair for pair in data.pairs() if is_held_out(pair)]
-    sets = [SentenceSet("own sermons", _sentences("sermon", held_out, langs))]
+    sets = [SentenceSet(OWN_SERMONS, _sentences("sermon", held_out, langs))]
     if langs in FILES:
         gate = read_gate(None, *langs)
         sets += [
             SentenceSet(f"gate, {kind}", tuple(each for each in gate if each.kind == kind))
             for kind in dict.fromkeys(each.kind for each in gate)
         ]
-        preaching = read_general(bundled(*PREACHING[langs[1]]), *langs)
-        sets.append(SentenceSet("preaching", _sentences("preaching", preaching, langs)))
+        preaching = read_general(bundled(*_PREACHED[langs[1]]), *langs)
+        sets.append(SentenceSet(PREACHING, _sentences(PREACHING, preaching, langs)))
+        sets.append(_meaning_set(langs[1]))
     sets += [
         SentenceSet(name, _sentences(name, read_general(file, *langs), langs))
         for name, file in more
@@ -88,13 +93,20 @@ def sound_sets(data: DataFolder, lang: str, folder: Path | None = None) -> list[
     own = _own_sound(data) if folder is None else _read_metadata(folder)
     if not own or lang != "en":
         return own
-    voices = read_voices(bundled(*VOICES))
-    return own + [Spoken(file, voice.text, set="voices") for file, voice in voices.items()]
+    voices = read_voices(bundled(*_RECORDED))
+    return own + [Spoken(file, voice.text, set=VOICES) for file, voice in voices.items()]
 
 
 def few_sentences(sets: Sequence[SentenceSet], count: int) -> list[SentenceSet]:
     """Return sets of at most `count` sentences each, from all over them; 0 is all."""
-    return [replace(each, sentences=_spread(each.sentences, count)) for each in sets]
+    return [
+        replace(
+            each,
+            sentences=_spread(each.sentences, count),
+            meanings=_spread(each.meanings, count),
+        )
+        for each in sets
+    ]
 
 
 def few_spoken(sound: Sequence[Spoken], count: int) -> list[Spoken]:
@@ -108,6 +120,15 @@ def _spread(items: Sequence[_Item], count: int) -> tuple[_Item, ...]:
     # Not the first ones: they would be of one subject, or of the oldest service.
     chosen = min(count, len(items)) if count else len(items)
     return tuple(items[n * len(items) // chosen] for n in range(chosen))
+
+
+def _meaning_set(lang: str) -> SentenceSet:
+    cases = [(each.said, each.meanings[lang]) for each in read_meanings() if lang in each.meanings]
+    return SentenceSet(
+        "meaning",
+        tuple(Sentence("meaning", said, meaning.ref, ()) for said, meaning in cases),
+        tuple(meaning for _, meaning in cases),
+    )
 
 
 def _own_sound(data: DataFolder) -> list[Spoken]:

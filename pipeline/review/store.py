@@ -30,8 +30,10 @@ from pipeline.session.recordings import recording_path
 from pipeline.session.training_pairs import (
     PAIRS,
     QUEUE,
+    REJECTED,
     Pair,
     ReviewItem,
+    parse_pair,
     parse_review_item,
 )
 from pipeline.text.words import words
@@ -39,6 +41,8 @@ from pipeline.text.words import words
 _LEAST = 0.05
 """No factor is nothing: a caption with a church term is worth a look although all seems well."""
 _MOST_TERMS = 3
+_FEWEST_WORDS = 3
+"""Of a rejected caption: "Amen." teaches nothing."""
 
 
 def priority(pair: Pair, heard: Sequence[Word], terms: Iterable[str]) -> float:
@@ -137,10 +141,8 @@ class Review:
         # Before anything is read: a daemon that still wrote would make it old at once.
         self._lock = hold_session(folder / JOURNAL)
         try:
-            queue = folder / QUEUE
-            items = read_session_lines(queue, parse_review_item) if queue.exists() else []
-            self._items = {item.id: item for item in items}
             session = Session(folder)
+            self._items = {item.id: item for item in _to_review(session)}
             self._words = {record.id: record.words for record in session.utterances}
             self._others = _others(session)
             self._decided = read_decisions(folder)
@@ -279,6 +281,22 @@ class Review:
             reviewer=decided.reviewer,
             reviewed_utc=decided.utc,
         )
+
+
+def _to_review(session: Session) -> list[ReviewItem]:
+    """Return the queue, and what was rejected although somebody spoke: the worst of a service."""
+    queue, rejected = session.folder / QUEUE, session.folder / REJECTED
+    items = read_session_lines(queue, parse_review_item) if queue.exists() else []
+    others = read_session_lines(rejected, parse_pair) if rejected.exists() else []
+    known = {item.id for item in items}
+    for pair in others:
+        record = session.by_id.get(pair.id)
+        excluded = record.quality.excluded if record and record.quality else ()
+        is_spoken = not {"no-speech-prob", "compression-ratio"} & set(excluded)
+        if pair.id not in known and is_spoken and len(words(pair.source)) >= _FEWEST_WORDS:
+            reasons = pair.flags or ("low-score",)
+            items.append(ReviewItem(**asdict(pair), reasons=reasons))
+    return items
 
 
 def read_decisions(folder: Path) -> dict[int, Reviewed]:

@@ -12,11 +12,12 @@ from playwright.sync_api import Browser, Page
 
 from pipeline.dictionary.rules import Rule
 from pipeline.evaluation.paired_bootstrap import Difference
-from pipeline.learning.compare import Measured, ModelComparison, keep
+from pipeline.learning.compare import ModelComparison, keep
 from pipeline.learning.cycle import keep_focus
 from pipeline.learning.dashboard import dashboard
 from pipeline.learning.data.collect import CollectSettings, collect
 from pipeline.learning.data.folder import DataFolder
+from pipeline.learning.verdict import Measured
 from tests.support.services import GOOD, STARTED, UNSURE, WRONG, decide, hold
 
 pytestmark = pytest.mark.browser

@@ -201,13 +201,15 @@ def _tell(made: Collected, data: DataFolder, *, dry_run: bool) -> None:
         console.print(f"  {each.session} was left out: {each.why}", markup=False)
     table = Table(show_header=False, box=None, pad_edge=False)
     rate = f" ({made.pairs_per_hour:g} an hour of speech)" if made.pairs_per_hour else ""
-    rows: Mapping[str, str] = {
+    rows: dict[str, str] = {
         "pairs to learn from": f"{made.pairs}, {_counted(made.by_tier)}{rate}",
         "vouched for by": _counted(made.by_source),
         "middling, for spot checks": str(made.moderate),
         "waiting for review": str(made.waiting),
-        "accepted from a score of": f"{made.calibration.accept:g}: {made.calibration.reason}",
     }
+    for name, bar in made.bars.items():
+        what, _, lang = name.partition(" ")
+        rows |= {f"accepted, {what[:8]} {lang}": f"from {bar.accept:.2f}: {bar.reason}"}
     for name, value in rows.items():
         table.add_row(name, value)
     console.print(table)
@@ -229,17 +231,19 @@ def _mix(arguments: argparse.Namespace) -> int:
         raise UsageError("versions-malformed", message, "Such as: en_nheb:es_rv1909")
     named = arguments.general or settings.learn.general
     general = Path(named) if named else None
+    dictionary = Dictionary(settings)
     sources = Sources(
         bible=arguments.bible,
         versions=[(version[0], version[1]) for version in versions],
         glossary=arguments.glossary,
         general=general,
+        rules=dictionary.lexicon.rules,
+        terms=dictionary.glossaries.of(settings.translate.target).terms,
         not_in=arguments.not_in,
     )
     asked = MixSettings(
         pairs=arguments.pairs,
-        # Without a file they would be told as lacking.
-        general=arguments.general_pairs if general else 0,
+        general=arguments.general_pairs,
         stage=arguments.stage,
         seed=arguments.seed,
     )
@@ -248,7 +252,9 @@ def _mix(arguments: argparse.Namespace) -> int:
     with Console(stderr=True).status("Mixing"):
         made, held_out = mix(data, out, sources, asked, langs, dry_run=arguments.dry_run)
     print(f"{len(made.examples)} pairs: {_counted(made.parts)}; {held_out} held out")
-    print(f"treated: {_counted(made.treated)}")
+    print(f"treated: {_shares(made.treated, len(made.examples))}")
+    asked_for = {part: n for part, n in made.parts.items() if part != "general"}
+    print(f"of the {sum(asked_for.values())} that are not general: {_shares(asked_for)}")
     for part, count in made.lacking.items():
         print(f"{count} pairs of {part} are lacking: what there is was taken as often as it may be")
     print("Nothing is written (--dry-run)." if arguments.dry_run else f"All is in {out}")
@@ -263,6 +269,12 @@ def _remove(arguments: argparse.Namespace) -> int:
             says = "is taken out" if there else "was not in it"
             print(f"{name} {says}; mixes and models made of it are as they were")
     return 0
+
+
+def _shares(counts: Mapping[str, int], of: int = 0) -> str:
+    total = max(1, of or sum(counts.values()))
+    told = sorted(counts.items(), key=lambda each: -each[1])
+    return ", ".join(f"{name} {count / total:.1%}" for name, count in told) or "none"
 
 
 def _counted(counts: Mapping[str, int]) -> str:

@@ -19,7 +19,6 @@ from pipeline.learning.compare import (
     compare_recognizers,
     compare_translators,
     keep,
-    table_rows,
 )
 from pipeline.learning.data.folder import DataFolder
 from pipeline.learning.deploy import Deployment, deploy, rollback
@@ -29,16 +28,17 @@ from pipeline.learning.measuring import (
     sentence_sets,
     sound_sets,
 )
+from pipeline.learning.verdict import table_rows
 from pipeline.models.registry import CAPTION_ROLES, KEYS, CaptionRole, Role
 
 _SET = "more pairs to measure with: source, a tab, target"
-_FEW = "measured of each set (all); so few show large losses only"
+_FEW = "limit the sentences of each set (all); few sentences cannot show that nothing is lost"
 _PROMPT = "how a new Gemma is asked (translate.final.prompt)"
 
 
 def add_model_steps(steps: Commands) -> None:
     """Describe the steps."""
-    says = "Measure a new model against the one in use; exits with 1 if anything got worse."
+    says = "Measure a new model against the one in use; exits with 1 if the old one should stay."
     step = add_step(steps, "compare", _compare, says)
     step.add_argument("old", help="as the settings name it: a name, a path, starter")
     step.add_argument("new")
@@ -134,7 +134,7 @@ def _compare(arguments: argparse.Namespace) -> int:
 def _show(made: ModelComparison) -> None:
     console = Console(highlight=False)
     table = Table(title=f"{made.new} against {made.old}", min_width=60)
-    rows = table_rows(made)
+    rows = table_rows(made.measured)
     for name in rows[0]:
         left = name in ("set", "measure", "verdict")
         table.add_column(name, justify="left" if left else "right")
@@ -145,10 +145,11 @@ def _show(made: ModelComparison) -> None:
         ratio = made.new_ms.p50 / made.old_ms.p50
         console.print(f"An answer takes {ratio:.2f} times as long (median, in turns).")
     if made.at_most:
-        console.print(f"At most {made.at_most} of each set were asked: only large losses show.")
-    because = "; ".join(made.reasons) or "nothing changed that is more than chance"
+        console.print(
+            f"At most {made.at_most} of each set were asked: too few to show that nothing is lost."
+        )
     # No markup: a set is named by whoever measures, with brackets perhaps.
-    console.print(f"{made.verdict}: {because}", markup=False)
+    console.print(f"{made.verdict}: {' '.join(made.words)}", markup=False)
 
 
 def _deploy(arguments: argparse.Namespace) -> int:

@@ -16,8 +16,17 @@ from pipeline.captions.redaction import MARK
 from pipeline.core.errors import SessionError
 from pipeline.core.timestamps import utc_now
 from pipeline.dictionary.rules import Rule
+from pipeline.evaluation.meaning import read as read_meanings
+from pipeline.evaluation.sentences import read as read_gate
+from pipeline.learning.data.acceptance import (
+    Bar,
+    find_bars,
+    read_bars,
+    shipped_bars,
+    with_bar,
+    without_contradictions,
+)
 from pipeline.learning.data.audio_folder import drop_sound, keep_sound, write_metadata
-from pipeline.learning.data.calibration import Calibration, calibrate
 from pipeline.learning.data.folder import (
     CALIBRATION,
     CONFUSIONS,
@@ -28,7 +37,7 @@ from pipeline.learning.data.folder import (
     DataFolder,
     LedgerEntry,
 )
-from pipeline.learning.data.harvest import SCORED, Harvest, harvest, with_threshold, write_harvest
+from pipeline.learning.data.harvest import SCORED, Harvest, harvest, write_harvest
 from pipeline.learning.data.pairs import LearningPair, read_pairs
 from pipeline.learning.data.terms import Confusion, confusions, new_terms, proposed_rules
 from pipeline.learning.data.tiers import TierShares, select
@@ -40,6 +49,8 @@ from pipeline.text.words import words
 
 # What a session's pairs depend on: if these are the same it need not be read again.
 _INPUTS = (JOURNAL, RECORDS, REVIEWED, SCORED)
+_FORM = {"form": "2"}
+"""Changes when a harvest knows more than before: then each session is read once more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +80,8 @@ class Collected:
     """Pairs that wait for a review."""
     pairs_per_hour: float | None
     """Accepted pairs for an hour of speech; None without any."""
-    calibration: Calibration
+    bars: dict[str, Bar]
+    """By translator."""
     new_terms: tuple[tuple[str, int], ...]
     rules: tuple[Confusion, ...]
     """Rules that the dictionary might get."""
@@ -125,7 +137,7 @@ def collect(
             continue
         speaker = settings.speaker or (before.speaker if before else "")
         try:
-            inputs = {f: sha256(folder / f) for f in _INPUTS if (folder / f).exists()}
+            inputs = {f: sha256(folder / f) for f in _INPUTS if (folder / f).exists()} | _FORM
             # The speaker as well: a session that is told who spoke is read again.
             if before and name in stored and (before.inputs, before.speaker) == (inputs, speaker):
                 unchanged += 1
@@ -199,13 +211,19 @@ def _sum_up(
     """Make what all sessions together give."""
     # By name: the files are the same whichever session was read first.
     ordered = [stored[name] for name in sorted(stored)]
-    scores = [score for each in ordered for score in each.scores]
-    calibration = calibrate(scores, [judged for each in ordered for judged in each.reviewed])
-    every = [with_threshold(pair, calibration.accept) for each in ordered for pair in each.pairs]
+    found = [pair for each in ordered for pair in each.pairs]
+    judged = [told for each in ordered for told in each.judged]
+    bars = find_bars(found, judged, read_bars(data.path / CALIBRATION), shipped_bars())
+    every = without_contradictions([with_bar(pair, bars) for pair in found])
     chosen = select(every, settings.general, settings.shares)
     moderate = [pair for pair in every if pair.status == "moderate"]
-    spoken = confusions(pair for each in ordered for pair in each.spoken)
-    texts = [pair.text for pair in every]
+    # As people have left it: what waits for a review may be misheard itself.
+    texts = [pair.text for pair in every if pair.status != "review"]
+    heard_and_said = [pair for each in ordered for pair in each.spoken]
+    spoken = confusions(heard_and_said)
+    # What was said rightly somewhere, and the shipped everyday sentences, is no misheard word.
+    usual = Counter(word for text in [*texts, *_everyday()] for word in words(text))
+    usual.update(settings.everyday)
     known = [rule.write for rule in settings.rules]
     heard = [phrase for rule in settings.rules for phrase in rule.hear]
     hours = sum(each.audio_s for each in ordered) / 3600
@@ -221,34 +239,35 @@ def _sum_up(
         moderate=len(moderate),
         waiting=sum(pair.status == "review" for pair in every),
         pairs_per_hour=round(accepted / hours, 1) if hours else None,
-        calibration=calibration,
+        bars=bars,
         new_terms=tuple(new_terms(texts, known)),
-        rules=tuple(
-            proposed_rules(
-                spoken, heard, Counter(w for t in texts for w in words(t)), settings.everyday
-            )
-        ),
+        rules=tuple(proposed_rules(heard_and_said, heard, usual)),
     )
     if not dry_run:
         data.write_pairs(PAIRS, chosen)
         data.write_pairs(MODERATE, moderate)
-        data.write_json(CALIBRATION, asdict(calibration))
+        data.write_json(CALIBRATION, {name: asdict(bar) for name, bar in bars.items()})
         data.write_json(CONFUSIONS, [asdict(each) for each in spoken])
         _finish(data, every, collected, settings)
     return collected
+
+
+def _everyday() -> list[str]:
+    """Return everyday English that ships: its words need no rule."""
+    return [each.source for each in read_gate()] + [each.said for each in read_meanings()]
 
 
 def _finish(
     data: DataFolder, every: Sequence[LearningPair], made: Collected, settings: CollectSettings
 ) -> None:
     """Write the sound's metadata and the manifest. Raises LearningError."""
-    figures = {key: value for key, value in asdict(made).items() if key != "calibration"}
+    figures = {key: value for key, value in asdict(made).items() if key != "bars"}
     with data.writing():
         write_metadata(data.path, every)
         write_manifest(
             data.path / MANIFEST,
             step="collect",
             inputs=[data.path / LEDGER] if (data.path / LEDGER).exists() else [],
-            settings={"shares": asdict(settings.shares), "accept": made.calibration.accept},
+            settings={"shares": asdict(settings.shares), "bars": made.bars},
             figures=figures,
         )

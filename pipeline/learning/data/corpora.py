@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
-from pipeline.core.errors import LearningError
+from pipeline.church.scripture import editions
+from pipeline.core.errors import LearningError, VersesError
 from pipeline.learning.data.pairs import LearningPair
 
 
@@ -41,19 +42,63 @@ def read_general(path: Path, source: str, target: str) -> list[LearningPair]:
         if len(cells) < 2 or not all(cell.strip() for cell in cells[:2]):
             message = f"{path}, line {number}: there is no tab between two texts."
             raise LearningError("corpus-unreadable", message, "Each line needs both languages.")
-        pairs.append(
-            LearningPair(
-                session_id="",
-                source_lang=source,
-                text=cells[0].strip(),
-                target_lang=target,
-                translation=cells[1].strip(),
-                source="general",
-                status="accepted",
-                tier="general",
-            )
-        )
+        pairs.append(_pair(cells[0], source, cells[1], target))
     return pairs
+
+
+def _pair(text: str, source: str, translation: str, target: str) -> LearningPair:
+    return LearningPair(
+        session_id="",
+        source_lang=source,
+        text=text.strip(),
+        target_lang=target,
+        translation=translation.strip(),
+        source="general",
+        status="accepted",
+        tier="general",
+    )
+
+
+def read_columns(path: Path, source: str, target: str) -> list[LearningPair]:
+    """Return the pairs of a file whose first line names the languages of its columns.
+
+    None where there is no such file, as in an installed program, or where it lacks one of them.
+    Raises LearningError (corpus-unreadable).
+    """
+    if not path.exists():
+        return []
+    rows = csv.DictReader(_lines(path), delimiter="\t", quoting=csv.QUOTE_NONE)
+    if not {source, target} <= set(rows.fieldnames or ()):
+        return []
+    return [
+        _pair(row[source], source, row[target], target)
+        for row in rows
+        if row[source] and row[target]
+    ]
+
+
+def shipped_bibles(source: str, target: str) -> list[list[Verse]]:
+    """Return the Bibles that ship in the spoken language, each beside one in the other.
+
+    The modern ones first; none where a language has none. Raises LearningError.
+    """
+    try:
+        every = [editions.read(file, name) for name, file in editions.files().items()]
+    except VersesError as error:
+        raise LearningError("corpus-unreadable", error.message, error.fix) from None
+    made = next((each for each in every if each.lang == target), None)
+    said = [each for each in every if each.lang == source]
+    if made is None:
+        return []
+    # Of those that ship the King James is the archaic one.
+    return [
+        [
+            Verse(str(at[0]), at[1], at[2], text, made.verses[at])
+            for at, text in edition.verses.items()
+            if text and made.verses.get(at)
+        ]
+        for edition in sorted(said, key=lambda each: each.name == "kjv")
+    ]
 
 
 def read_bible(path: Path, source_column: str, target_column: str) -> list[Verse]:

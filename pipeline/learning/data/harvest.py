@@ -16,23 +16,18 @@ from pydantic import TypeAdapter
 from pipeline.core.errors import LearningError, ProtocolError
 from pipeline.core.files import write_whole
 from pipeline.evaluation.rescore import QualityRecord
+from pipeline.learning.data.acceptance import HALF, MISHEARD, is_spoken, obstacle
 from pipeline.learning.data.pairs import LearningPair, Origin, Status
 from pipeline.learning.data.terms import terms_in
 from pipeline.protocol.codec import parse_json
 from pipeline.records.events import ModelsEvent, ModelUsed
-from pipeline.records.quality import Quality
 from pipeline.records.utterance import UtteranceRecord
 from pipeline.review.store import Reviewed, read_decisions
 from pipeline.session.reader import Session, read_session_lines
 from pipeline.session.recordings import recording_path
 from pipeline.session.training_pairs import (
-    MODERATE,
     OPERATOR,
-    PAIRS,
-    QUEUE,
-    REJECTED,
     Pair,
-    file_pair,
     follow_edit,
     operator_edits,
     pair_of,
@@ -47,16 +42,18 @@ class Harvest:
     """What a session gives."""
 
     pairs: tuple[LearningPair, ...]
-    """Those that are accepted, moderate or for review."""
-    scores: tuple[float, ...]
-    """Of every caption; 0 where a flag or an exclusion speaks against it."""
-    reviewed: tuple[tuple[float, bool], ...]
-    """Of each caption that a person has judged: that score, and whether the pair was good."""
+    """All but those that a person has rejected or hidden, and those without speech."""
     spoken: tuple[tuple[str, str], ...]
     """(heard, said) where a rule of the dictionary or a reviewer has corrected what was heard."""
     audio_s: float
     """Speech, in seconds."""
     is_demo: bool
+    judged: tuple[tuple[str, float, bool], ...] = ()
+    """Of each caption that a person has judged: translator, certainty, whether it was wrong."""
+    corrected: tuple[tuple[str, str], ...] = ()
+    """(heard, said) of each caption that a reviewer has corrected."""
+    reviewed_utc: str = ""
+    """When the last of them was reviewed."""
 
     def count(self, status: Status) -> int:
         """Return how many pairs have a status."""
@@ -72,53 +69,65 @@ def harvest(folder: Path, terms: Sequence[str], speaker: str = "") -> Harvest:
     models = _models(session)
     judged = scored(folder)
     pairs: list[LearningPair] = []
-    for given in session.shown:
-        record = _rejudged(given, judged.get(given.id))
+    verdicts: list[tuple[str, float, bool]] = []
+    records = [_rejudged(given, judged.get(given.id)) for given in session.shown]
+    for number, record in enumerate(records):
         pair = pair_of(record, session.name)
         # What an operator hid, and nobody has judged since, was wrong in some way.
         if pair is None or (record.id in hidden and record.id not in decisions):
             continue
         if record.id in edits:
             pair = follow_edit(pair, edits[record.id]) or pair
-        origin, status, kept = _outcome(pair, decisions.get(record.id))
-        if status == "rejected":
-            continue
+        following = records[number + 1] if number + 1 < len(records) else None
+        hindered = obstacle(record, pair.source, following)
+        decided = decisions.get(record.id)
+        origin, status, kept = _outcome(pair, decided, hindered)
         sound = recording_path(folder, record.id)
-        pairs.append(
-            LearningPair(
-                session_id=session.name,
-                id=kept.id,
-                timestamp=kept.utc,
-                source_lang=kept.source_lang,
-                text=kept.source,
-                heard=kept.raw_source,
-                target_lang=kept.target_lang,
-                translation=kept.target,
-                source=origin,
-                status=status,
-                quality_score=kept.score,
-                stt_confidence=kept.stt_confidence,
-                translation_qe=kept.translation_qe,
-                marian_agreement=kept.marian_agreement,
-                flags=kept.flags,
-                engine=kept.engine,
-                # By who made the text: an operator has no model.
-                model=(used := models.get(pair.engine, _NO_MODEL)).file,
-                model_sha256=used.sha256,
-                terms=terms_in(kept.source, terms),
-                speaker=speaker,
-                reviewer=kept.reviewer or "",
-                audio=f"{session.name}-{kept.id:06}.flac" if sound.is_file() else "",
-                start_s=kept.start_s,
-                end_s=kept.end_s,
-            )
+        used = models.get(pair.engine, _NO_MODEL)
+        made = LearningPair(
+            session_id=session.name,
+            id=kept.id,
+            timestamp=kept.utc,
+            source_lang=kept.source_lang,
+            text=kept.source,
+            heard=kept.raw_source,
+            target_lang=kept.target_lang,
+            translation=kept.target,
+            source=origin,
+            status=status,
+            quality_score=kept.score,
+            stt_confidence=kept.stt_confidence,
+            translation_qe=kept.translation_qe,
+            marian_agreement=kept.marian_agreement,
+            flags=kept.flags,
+            obstacle=hindered,
+            engine=kept.engine,
+            # By who made the text: an operator has no model.
+            model=used.file,
+            model_sha256=used.sha256,
+            terms=terms_in(kept.source, terms),
+            speaker=speaker,
+            reviewer=kept.reviewer or "",
+            audio=f"{session.name}-{kept.id:06}.flac" if sound.is_file() else "",
+            start_s=kept.start_s,
+            end_s=kept.end_s,
         )
+        if decided and decided.outcome != "open" and made.certainty is not None:
+            # What had to be corrected was not good as it was.
+            verdicts.append((made.translator, made.certainty, decided.outcome != "approved"))
+        if status != "rejected" and (origin != "auto" or is_spoken(record)):
+            pairs.append(made)
     shown = session.shown
-    clean = {record.id: _clean_score(_rejudged(record, judged.get(record.id))) for record in shown}
+    by_id = {record.id: record for record in shown}
     return Harvest(
         pairs=tuple(pairs),
-        scores=tuple(clean.values()),
-        reviewed=tuple(_judged(clean, decisions)),
+        judged=tuple(verdicts),
+        corrected=tuple(
+            (by_id[key].raw_text, told.source)
+            for key, told in decisions.items()
+            if told.outcome == "corrected" and key in by_id
+        ),
+        reviewed_utc=max((told.utc for told in decisions.values()), default=""),
         spoken=tuple(_spoken(shown, decisions)),
         audio_s=sum(record.end_s - record.start_s for record in shown),
         is_demo=bool(shown) and all(record.mode == "demo" for record in shown),
@@ -142,18 +151,7 @@ def read_harvest(path: Path) -> Harvest:
         ) from None
 
 
-def with_threshold(pair: LearningPair, accept: float) -> LearningPair:
-    """Return a pair with the status that a calibrated threshold gives it.
-
-    Only the score's own judgement changes: not a person's, nor what has a flag.
-    """
-    score = pair.quality_score
-    if pair.source != "auto" or score is None or pair.status not in ("accepted", "moderate"):
-        return pair
-    return replace(pair, status="accepted" if score >= accept else "moderate")
-
-
-def _outcome(pair: Pair, decided: Reviewed | None) -> tuple[Origin, Status, Pair]:
+def _outcome(pair: Pair, decided: Reviewed | None, hindered: str) -> tuple[Origin, Status, Pair]:
     """Return who vouches for a pair, what becomes of it, and the pair as it stands."""
     match decided.outcome if decided else "open":
         case "approved" | "corrected" if decided:
@@ -165,16 +163,12 @@ def _outcome(pair: Pair, decided: Reviewed | None) -> tuple[Origin, Status, Pair
             return "review", "rejected", pair
     # A review comes first: it is done in peace, an edit in the middle of a service.
     if pair.engine == OPERATOR:
-        return "operator", "accepted", pair
-    return "auto", _STATUS[file_pair(pair)[0]], pair
+        # An operator has vouched for the translation, and for what was said only where that is new.
+        misheard = hindered in (HALF, MISHEARD)
+        return "operator", "review" if misheard else "accepted", pair
+    return "auto", "review", pair  # until its translator's bar is known
 
 
-_STATUS: Mapping[str, Status] = {
-    PAIRS: "accepted",
-    MODERATE: "moderate",
-    QUEUE: "review",
-    REJECTED: "rejected",
-}
 _HARVEST = TypeAdapter(Harvest)
 _NO_MODEL = ModelUsed(engine="", setting="", file="", size_bytes=0, sha256="")
 
@@ -200,22 +194,6 @@ def _rejudged(record: UtteranceRecord, again: QualityRecord | None) -> Utterance
     if again is None:
         return record
     return replace(record, flags=again.flags, quality=again.quality)
-
-
-def _clean_score(record: UtteranceRecord) -> float:
-    quality: Quality | None = record.quality
-    if quality is None or record.flags or quality.excluded or quality.score is None:
-        return 0.0
-    return quality.score
-
-
-def _judged(
-    clean: Mapping[int, float], decisions: Mapping[int, Reviewed]
-) -> Iterable[tuple[float, bool]]:
-    for key, decided in decisions.items():
-        if key in clean and decided.outcome != "open":
-            # What had to be corrected was not good as it was.
-            yield clean[key], decided.outcome == "approved"
 
 
 def _spoken(

@@ -17,7 +17,7 @@ from pydantic import TypeAdapter
 from pipeline.core.errors import LearningError, ProtocolError
 from pipeline.core.files import write_whole
 from pipeline.protocol.codec import parse_json
-from pipeline.records.quality import Flag
+from pipeline.records.quality import THRESHOLDS, Flag
 from pipeline.text.words import words
 
 Origin: TypeAlias = Literal["auto", "operator", "review", "general"]
@@ -57,6 +57,8 @@ class LearningPair:
     translation_qe: float | None = None
     marian_agreement: float | None = None
     flags: tuple[Flag, ...] = ()
+    obstacle: str = ""
+    """Why its score alone does not let it be learnt from; "" if nothing is in the way."""
     engine: str = ""
     """Who made the translation."""
     model: str = ""
@@ -70,6 +72,22 @@ class LearningPair:
     """File of its sound in the data folder's `audio`; empty if none was kept."""
     start_s: float = 0.0
     end_s: float = 0.0
+
+    @property
+    def translator(self) -> str:
+        """The translator and its language: scores are compared within these only."""
+        return f"{self.model_sha256 or self.engine} {self.target_lang}"
+
+    @property
+    def certainty(self) -> float | None:
+        """How sure the translators are of the translation, 0..1, whatever was heard."""
+        if self.translation_qe is None:
+            return None
+        if self.marian_agreement is None:
+            return self.translation_qe
+        estimate, agreement = THRESHOLDS.estimate_weight, THRESHOLDS.agreement_weight
+        told = estimate * self.translation_qe + agreement * self.marian_agreement
+        return round(told / (estimate + agreement), 4)
 
     @property
     def key(self) -> tuple[str, str]:

@@ -7,7 +7,7 @@ as a correction or a rule of the dictionary shows it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
@@ -71,33 +71,56 @@ def new_terms(texts: Iterable[str], known: Iterable[str], most: int = 30) -> lis
 
 
 def proposed_rules(
-    found: Sequence[Confusion],
-    known: Iterable[str],
-    small_words: Mapping[str, int],
-    everyday: Collection[str] = (),
+    spoken: Iterable[tuple[str, str]], known: Iterable[str], small_words: Mapping[str, int]
 ) -> list[Confusion]:
-    """Return the confusions that are worth a rule of the dictionary: a name, or seen twice.
+    """Return the rules that the dictionary might get out of pairs of (heard, said).
 
-    `known` are phrases that a rule hears already. What was heard must not be a word that is also
-    said rightly elsewhere (`small_words`, how often), nor one of the `everyday` ones: a rule would
-    spoil that.
+    A rule is worth it for a name, or for what was misheard twice. `known` are phrases that a rule
+    hears already. Of one word that is also said rightly (`small_words`, how often) a rule would
+    spoil every other sentence: with it go the words at its sides, as in "soul of Tarsus". A phrase
+    that has no rarer word in it is left.
     """
     heard_already = {key(phrase) for phrase in known}
+    counts: Counter[tuple[str, str]] = Counter()
+    names: set[tuple[str, str]] = set()
+    for heard, said in spoken:
+        a, b = WORD.findall(heard), WORD.findall(said)
+        for i, j, k, m in _replaced(a, b):
+            is_name = any(not word.islower() for word in b[k:m])
+            start, end, first, last = i, j, k, m
+            if is_everyday(a[i:j], small_words):
+                # The same words at both sides: what stands there was heard rightly.
+                start, end = max(0, i - 1), min(len(a), j + 1)
+                first, last = max(0, k - 1), min(len(b), m + 1)
+                if is_everyday(a[start:end], small_words):
+                    continue
+            rule = (" ".join(b[first:last]), " ".join(a[start:end]))
+            counts[rule] += 1
+            if is_name:
+                names.add(rule)
+    ranked = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))
     return [
-        each
-        for each in found
-        if (each.count >= _OFTEN or not each.said.islower())
-        and key(each.heard) not in heard_already
-        and small_words.get(key(each.heard), 0) == 0
-        and key(each.heard) not in everyday
+        Confusion(said, heard, count)
+        for (said, heard), count in ranked
+        if (count >= _OFTEN or (said, heard) in names) and key(heard) not in heard_already
     ]
+
+
+def is_everyday(heard: Sequence[str], small_words: Mapping[str, int]) -> bool:
+    """Whether all words of a phrase are ones that people say anyway."""
+    return all(small_words.get(key(word), 0) > 0 for word in heard)
 
 
 def _differences(heard: Sequence[str], said: Sequence[str]) -> list[tuple[str, str]]:
     """Return (said, heard) of each stretch of words that was replaced."""
+    return [(" ".join(said[k:m]), " ".join(heard[i:j])) for i, j, k, m in _replaced(heard, said)]
+
+
+def _replaced(heard: Sequence[str], said: Sequence[str]) -> list[tuple[int, int, int, int]]:
+    """Return where `heard` has other words than `said`: from, to in the one and in the other."""
     a, b = [key(word) for word in heard], [key(word) for word in said]
     return [
-        (" ".join(said[k:m]), " ".join(heard[i:j]))
+        (i, j, k, m)
         # autojunk would leave out frequent words of long texts, and find differences that are none.
         for what, i, j, k, m in SequenceMatcher(None, a, b, autojunk=False).get_opcodes()
         if what == "replace" and j - i <= _LONGEST and m - k <= _LONGEST

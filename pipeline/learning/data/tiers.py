@@ -45,7 +45,7 @@ def select(
     middling = _unique(
         pair
         for pair in every
-        if pair.status == "moderate" and not pair.flags and pair.key not in known
+        if pair.status == "moderate" and not pair.obstacle and pair.key not in known
     )
     diverse = _novel(accepted, middling, shares)
     chosen = _weighted(accepted, "accepted") + _weighted(diverse, "diversity")

@@ -7,16 +7,21 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
-from pipeline.dictionary.rules import key
+from pipeline.dictionary.rules import Rule, key
 from pipeline.learning.data.terms import Confusion
 from pipeline.text.words import WORD
 
 _END = re.compile(r"[.!?…]+[\"”’»)]*$")
 _LEAST_PREFIX = 3
 """Words; fewer say too little to be translated."""
+_SHORT = 3
+"""Letters."""
+_MOST_ALIKE = 20
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,32 +40,70 @@ class Example:
     id: int = 0
 
 
-def as_heard(example: Example, sounds: Mapping[str, str], share: float, rng: random.Random) -> str:
+def as_heard(
+    example: Example, sounds: Mapping[str, Sequence[str]], share: float, rng: random.Random
+) -> str:
     """Return the source as our recognizer hears it: what it heard, or with its usual mistakes.
 
-    `sounds` maps what is said to what is heard, in the form of `key`. Of the words `share` are
-    misheard at most.
+    `sounds` maps what is said, in the form of `key`, to what is heard. Of the words `share` are
+    misheard at most, one at least.
     """
     if example.heard and example.heard != example.source:
         return example.heard
     room = max(1, round(share * len(example.source.split())))
-    text, done = example.source, 0
+    text = example.source
     places = list(_places(text, sounds))
     rng.shuffle(places)
     # From the end: a replacement moves no place that is still to come.
     for start, end, heard in sorted(places[:room], reverse=True):
-        if done + len(heard.split()) <= room + 1:
-            text = f"{text[:start]}{heard}{text[end:]}"
-            done += len(heard.split())
+        text = f"{text[:start]}{rng.choice(heard)}{text[end:]}"
     return text
 
 
-def sound_map(confusions: Sequence[Confusion]) -> dict[str, str]:
-    """Return by what is said what is heard for it most often."""
-    made: dict[str, str] = {}
-    for each in sorted(confusions, key=lambda each: -each.count):
-        # The commonest mistake comes first and stays.
-        made.setdefault(key(each.said), each.heard)
+def noisy(example: Example, near: Mapping[str, Sequence[str]], rng: random.Random) -> str:
+    """Return the source with a word or two as a recognizer may get them wrong.
+
+    One of ten words, one at least: another word that is spelt nearly alike (`near`), or a short
+    word that is left out.
+    """
+    parts = example.source.split()
+    if len(parts) < _LEAST_PREFIX + 1:
+        return example.source
+    for at in rng.sample(range(1, len(parts)), max(1, len(parts) // 10)):
+        word = WORD.search(parts[at])
+        if word and (others := near.get(key(word[0]))):
+            parts[at] = parts[at].replace(word[0], rng.choice(others))
+        elif word and len(word[0]) <= _SHORT:
+            parts[at] = ""
+    return " ".join(part for part in parts if part)
+
+
+def near_words(texts: Iterable[str]) -> dict[str, list[str]]:
+    """Return by word other words of the texts that lack, have or change one letter of it.
+
+    Words are filed under themselves less a letter (as SymSpell does, Garbe 2012).
+    """
+    vocabulary = {key(word) for text in texts for word in WORD.findall(text) if word.islower()}
+    filed: dict[str, list[str]] = {}
+    for word in sorted(word for word in vocabulary if len(word) >= _SHORT):
+        # The first letter is heard rightly. A set: of "wall" either l may be missing.
+        for less in {word, *(word[:at] + word[at + 1 :] for at in range(1, len(word)))}:
+            filed.setdefault(less, []).append(word)
+    near: dict[str, set[str]] = {}
+    for alike in filed.values():
+        if 1 < len(alike) <= _MOST_ALIKE:
+            for word in alike:
+                near.setdefault(word, set()).update(other for other in alike if other != word)
+    return {word: sorted(others) for word, others in near.items()}
+
+
+def rule_sounds(rules: Iterable[Rule], confused: Sequence[Confusion]) -> dict[str, list[str]]:
+    """Return by what is said all that is heard for it: in reviews first, then by rules."""
+    made: dict[str, list[str]] = {}
+    for each in sorted(confused, key=lambda each: -each.count):
+        made.setdefault(key(each.said), []).append(each.heard)
+    for rule in rules:
+        made.setdefault(key(rule.write), []).extend(rule.hear)
     return made
 
 
@@ -118,11 +161,11 @@ def joined(examples: Sequence[Example]) -> Example:
     )
 
 
-def _places(text: str, phrases: Mapping[str, str]) -> list[tuple[int, int, str]]:
+def _places(text: str, phrases: Mapping[str, T]) -> list[tuple[int, int, T]]:
     """Return (start, end, value) of the phrases in a text, the longest first, none over another."""
     spans = [(match.start(), match.end(), key(match[0])) for match in WORD.finditer(text)]
     longest = max((len(phrase.split()) for phrase in phrases), default=0)
-    found: list[tuple[int, int, str]] = []
+    found: list[tuple[int, int, T]] = []
     at = 0
     while at < len(spans):
         for count in range(min(longest, len(spans) - at), 0, -1):

@@ -14,14 +14,17 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Literal, TypeAlias
 
+from pipeline.dictionary.rules import Rule
 from pipeline.learning.data.corpora import Verse
 from pipeline.learning.data.terms import Confusion
 from pipeline.learning.mix.augment import (
     Example,
     as_heard,
     joined,
+    near_words,
+    noisy,
     prefix,
-    sound_map,
+    rule_sounds,
     with_terms,
 )
 from pipeline.text.words import words
@@ -34,7 +37,7 @@ SHARES: Mapping[Stage, Mapping[str, float]] = {
 _WEIGHTS = {"bible": 1.0, "sermon": 2.0, "glossary": 2.0, "general": 1.0}
 _MOST_ROUNDS = {"bible": 1, "sermon": 6, "glossary": 20, "general": 1}
 """How often a pair may be there. The glossary's stand in for sentences nobody has said yet."""
-_PASSAGE = (3, 5)
+_PASSAGE = (2, 5)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +51,7 @@ class MixSettings:
     newest_bible: float = 0.65
     """Share of the Bible part that its first, most modern version has."""
     passages: float = 0.5
-    """Share of the Bible part that is passages of 3 to 5 verses."""
+    """Share of the Bible part that is passages of 2 to 5 verses."""
     heard: float = 0.3
     """Share of the sources that are as our recognizer hears them."""
     misheard_words: float = 0.05
@@ -66,8 +69,14 @@ class Ingredients:
     bibles: Sequence[Sequence[Verse]] = ()
     """Verses in their order, by version, the most modern first."""
     sermon: Sequence[Example] = ()
+    talk: Sequence[Example] = ()
+    """Church talk that ships: it fills what the church's own sermons lack."""
     glossary: Mapping[str, str] = field(default_factory=dict)
     """Terms in the form of `key`, with their translation."""
+    frames: Sequence[tuple[str, str]] = ()
+    """Sentences with {term} in both languages, which the glossary's terms are put into."""
+    rules: Sequence[Rule] = ()
+    """The dictionary's: they tell how words are misheard."""
     general: Sequence[Example] = ()
     confusions: Sequence[Confusion] = ()
     held_out: Iterable[str] = ()
@@ -94,9 +103,15 @@ def make_mix(given: Ingredients, settings: MixSettings) -> Mix:
     shares = SHARES[settings.stage]
     wanted = {part: round(share * settings.pairs) for part, share in shares.items()}
     wanted["general"] = settings.general
+    frames = given.frames or [("{term}", "{term}")]
     glossary = [
-        Example(source=source, target=target, part="glossary")
-        for source, target in given.glossary.items()
+        Example(
+            source=source.replace("{term}", said),
+            target=target.replace("{term}", made),
+            part="glossary",
+        )
+        for said, made in given.glossary.items()
+        for source, target in frames
     ]
     pools = {
         "sermon": _clean(given.sermon, unseen),
@@ -104,10 +119,15 @@ def make_mix(given: Ingredients, settings: MixSettings) -> Mix:
         "general": _clean(given.general, unseen),
     }
     chosen = {part: _draw(pool, wanted[part], part, rng) for part, pool in pools.items()}
+    # Its own sentences first, as often as they may be there; then those of other preachers.
+    missing = wanted["sermon"] - len(chosen["sermon"])
+    talk = _clean(given.talk, unseen)
+    chosen["sermon"] += rng.sample(talk, min(missing, len(talk)))
     for part in ("sermon", "general"):
         chosen[part] = _several(chosen[part], settings.several, rng)
     chosen["bible"] = _bible(given.bibles, wanted["bible"], settings, rng, unseen)
-    treatments = _Treatments(given, settings, rng)
+    texts = [each.source for part in chosen.values() for each in part]
+    treatments = _Treatments(given, settings, rng, near_words(texts))
     examples = [treatments.treat(each) for part in chosen.values() for each in part]
     # Else training would see one part after the other.
     rng.shuffle(examples)
@@ -186,7 +206,7 @@ def _bible(
 
 
 def _passage(verses: Sequence[Verse], rng: random.Random) -> Example:
-    """Return 3 to 5 verses that follow each other in one chapter, fewer at its end."""
+    """Return 2 to 5 verses that follow each other in one chapter, fewer at its end."""
     first = rng.randrange(len(verses))
     place = (verses[first].book, verses[first].chapter)
     run = [verses[first]]
@@ -208,27 +228,45 @@ def _example(verses: Sequence[Verse]) -> Example:
 class _Treatments:
     """Treats pairs, each by its share: cut short, with terms, as they are heard, or not at all."""
 
-    def __init__(self, given: Ingredients, settings: MixSettings, rng: random.Random) -> None:
+    def __init__(
+        self,
+        given: Ingredients,
+        settings: MixSettings,
+        rng: random.Random,
+        near: Mapping[str, Sequence[str]],
+    ) -> None:
         self.counts: Counter[str] = Counter()
         self._settings = settings
         self._glossary = given.glossary
-        self._sounds = sound_map(given.confusions)
+        self._sounds = rule_sounds(given.rules, given.confusions)
+        self._near = near
         self._rng = rng
 
     def treat(self, example: Example) -> Example:
         """Return a pair as it is learnt from."""
         settings, rng = self._settings, self._rng
-        # A bare term: too short to be cut, and there is nothing around it to be told.
-        if example.part == "glossary":
-            return example
-        if rng.random() < settings.prefixes and (cut := prefix(example, rng)):
-            self.counts["prefix"] += 1
-            return cut
-        if rng.random() < settings.terms and (told := with_terms(example, self._glossary)):
+        # One treatment each, so that the shares are those that were asked for.
+        lot = rng.random()
+        if lot < settings.heard:
+            return self._misheard(example)
+        lot -= settings.heard
+        if lot < settings.prefixes:
+            if cut := prefix(example, rng):
+                self.counts["prefix"] += 1
+                return cut
+        elif lot < settings.prefixes + settings.terms and (
+            told := with_terms(example, self._glossary)
+        ):
             self.counts["terms"] += 1
             return told
-        if rng.random() < settings.heard:
-            heard = as_heard(example, self._sounds, settings.misheard_words, rng)
-            self.counts["heard"] += heard != example.source
-            return replace(example, source=heard, heard="")
         return replace(example, heard="")
+
+    def _misheard(self, example: Example) -> Example:
+        settings = self._settings
+        heard = as_heard(example, self._sounds, settings.misheard_words, self._rng)
+        how = "as heard" if example.heard == heard else "as the dictionary knows"
+        if heard == example.source:
+            heard, how = noisy(example, self._near, self._rng), "noise"
+        if heard != example.source:
+            self.counts[how] += 1
+        return replace(example, source=heard, heard="")

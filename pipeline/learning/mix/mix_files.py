@@ -13,8 +13,15 @@ from pydantic import TypeAdapter
 
 from pipeline.core.errors import LearningError, ProtocolError, writing
 from pipeline.core.files import write_whole
-from pipeline.dictionary.rules import key
-from pipeline.learning.data.corpora import Verse, read_bible, read_general
+from pipeline.core.resources import bundled
+from pipeline.dictionary.glossary import Term
+from pipeline.dictionary.rules import Rule, key
+from pipeline.learning.data.corpora import (
+    read_bible,
+    read_columns,
+    read_general,
+    shipped_bibles,
+)
 from pipeline.learning.data.folder import CONFUSIONS, PAIRS, DataFolder
 from pipeline.learning.data.pairs import LearningPair, pair_line
 from pipeline.learning.data.terms import Confusion
@@ -27,6 +34,9 @@ TRAIN = "train.jsonl"
 HELD_OUT = "held_out.jsonl"
 _HELD_OUT_OF = 8
 """One of so many pairs that a person vouches for is never trained on."""
+_TALK = ("training", "data", "church_talk.tsv")
+_MODERN = ("training", "data", "modern_speech.tsv")
+_FRAMES = ("dictionary", "frames.tsv")
 _CONFUSIONS = TypeAdapter(list[Confusion])
 
 
@@ -39,6 +49,10 @@ class Sources:
     """Columns of the Bible, source and target, the most modern first."""
     glossary: Path | None = None
     general: Path | None = None
+    rules: Sequence[Rule] = ()
+    """The dictionary's."""
+    terms: Sequence[Term] = ()
+    """The glossary in force; `glossary` is beside it."""
     not_in: Sequence[Path] = ()
     """Files of pairs to measure with: nothing of them gets in."""
 
@@ -120,17 +134,29 @@ def _ingredients(
     langs: tuple[str, str],
     held_out: Sequence[LearningPair],
 ) -> Ingredients:
-    bibles: list[list[Verse]] = []
     if sources.bible is not None:
         bibles = [read_bible(sources.bible, *columns) for columns in sources.versions]
+    else:
+        bibles = shipped_bibles(*langs)
     general = read_general(sources.general, *langs) if sources.general else []
+    general = general or read_columns(bundled(*_MODERN), *langs)
     # The data folder has the pairs of every language that was ever set.
     learnt = [pair for pair in pairs if (pair.source_lang, pair.target_lang) == langs]
     return Ingredients(
         bibles=bibles,
         # Of general pairs the mix takes its own share, from their file.
         sermon=[_example(pair, "sermon") for pair in learnt if pair.tier != "general"],
-        glossary=read_glossary(sources.glossary, langs) if sources.glossary else {},
+        talk=[_example(pair, "sermon") for pair in read_columns(bundled(*_TALK), *langs)],
+        # Those that the sentence decides about have no one translation.
+        glossary={
+            key(said): term.write[0]
+            for term in sources.terms
+            if len(term.write) == 1 and not term.near and not term.not_near
+            for said in term.say
+        }
+        | (read_glossary(sources.glossary, langs) if sources.glossary else {}),
+        frames=[(each.text, each.translation) for each in read_columns(bundled(*_FRAMES), *langs)],
+        rules=sources.rules,
         general=[_example(pair, "general") for pair in general],
         confusions=read_confusions(data),
         held_out=[pair.text for pair in held_out],

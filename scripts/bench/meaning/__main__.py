@@ -42,9 +42,11 @@ from pipeline.config.schema import Settings
 from pipeline.core import logs
 from pipeline.core.errors import StarkError
 from pipeline.core.types import Recognition
+from pipeline.evaluation import meaning
+from pipeline.evaluation.meaning import Sentence
 from scripts.bench.machine import machine
-from scripts.bench.meaning import sentences as material
 from scripts.bench.meaning.chain import Chain, settings_for
+from scripts.bench.meaning.chosen import chosen
 from scripts.bench.meaning.results import (
     ALL,
     STAGES,
@@ -55,7 +57,6 @@ from scripts.bench.meaning.results import (
     outcomes,
     worst,
 )
-from scripts.bench.meaning.sentences import Sentence
 from scripts.bench.report_section import with_section
 
 TITLE = "## Meaning"
@@ -77,8 +78,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     logs.configure("error", "auto")
     try:
         given = dict(each.partition("=")[::2] for each in arguments.set)
-        chosen = material.chosen(
-            material.read(arguments.sentences),
+        asked = chosen(
+            meaning.read(arguments.sentences),
             arguments.lang,
             kinds=arguments.kind,
             most=arguments.most,
@@ -88,7 +89,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         chains = [Chain(each) for each in used.values()]
         found: list[Outcome] = []
         while chains:
-            found += run(chains.pop(0), chosen)
+            found += run(chains.pop(0), asked)
     except StarkError as error:
         print(error, file=sys.stderr)
         return error.exit_code
@@ -204,7 +205,7 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
                         help="wrong finals to print, unmarked ones first (default 10)")  # fmt: skip
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE",
                         help="a setting, such as translate.final.model=...")  # fmt: skip
-    parser.add_argument("--sentences", type=Path, default=material.FILE, metavar="FILE",
+    parser.add_argument("--sentences", type=Path, default=meaning.FILE, metavar="FILE",
                         help="other sentences, in the same form")  # fmt: skip
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every caption to a file")
     parser.add_argument("--markdown", type=Path, metavar="FILE",

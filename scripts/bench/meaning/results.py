@@ -10,8 +10,8 @@ from sacrebleu.metrics.chrf import CHRF
 
 from pipeline.church.fidelity.doubt import evidence_of
 from pipeline.core.types import Caption
+from pipeline.evaluation.meaning import Sentence
 from scripts.bench.meaning.chain import Captions
-from scripts.bench.meaning.sentences import Sentence
 
 Stage = Literal["draft", "final"]
 STAGES: tuple[Stage, ...] = get_args(Stage)

@@ -10,41 +10,19 @@ import pytest
 from pipeline.config.loader import load
 from pipeline.core.errors import LearningError
 from pipeline.core.resources import bundled
-from pipeline.evaluation.paired_bootstrap import Difference, Verdict
 from pipeline.evaluation.sentences import few, read
 from pipeline.learning.compare import (
-    Measured,
-    advise,
     compare_recognizers,
     compare_translators,
     keep,
     read_comparisons,
-    table_rows,
 )
 from pipeline.learning.data.folder import DataFolder
-from pipeline.learning.measuring import SentenceSet, Spoken
+from pipeline.learning.measuring import SentenceSet, Spoken, few_sentences, sentence_sets
+from pipeline.learning.verdict import MEANING, table_rows
 
 GATE = SentenceSet("gate", few(read(), 3))
 MARIAN = bundled("models", "starter", "marian")
-
-
-def measured(verdict: Verdict, name: str = "chrF++") -> Measured:
-    told = Difference(50.0, 51.0, 1.0, 0.5, 1.5, 0.0, verdict)
-    return Measured(set="gate", measure=name, count=100, difference=told)
-
-
-@pytest.mark.parametrize(
-    ("verdicts", "advice"),
-    [
-        (("same", "better"), "deploy"),
-        (("same", "cannot tell"), "deploy"),
-        (("better", "better", "worse"), "keep"),
-    ],
-)
-def test_nothing_may_be_significantly_worse(verdicts: tuple[Verdict, ...], advice: str) -> None:
-    told, reasons = advise([measured(verdict) for verdict in verdicts])
-    assert told == advice
-    assert bool(reasons) == bool({"better", "worse"} & set(verdicts))
 
 
 @pytest.mark.slow
@@ -58,14 +36,23 @@ def test_a_model_is_as_good_as_itself_and_the_comparison_is_kept(tmp_path: Path)
         loaded, "marian", models, [GATE], on_answer=lambda: answers.append(1)
     )
     assert len(answers) == 6
-    assert made.verdict == "deploy"
+    assert made.verdict == "keep", "three sentences decide nothing"
     assert {each.measure for each in made.measured} == {"BLEU", "chrF++", "terms, %"}
     assert all(each.difference.difference == 0 for each in made.measured)
     assert made.old_sha256 == made.new_sha256 != ""
     data = DataFolder(tmp_path / "learning")
     keep(data, made)
     assert read_comparisons(data) == [made]
-    assert table_rows(made)[0]["verdict"] == "no difference"
+    assert table_rows(made.measured)[0]["verdict"] == "too few"
+
+
+@pytest.mark.slow
+def test_what_a_sentence_has_to_say_is_counted(tmp_path: Path) -> None:
+    every = sentence_sets(DataFolder(tmp_path / "learning"), ("en", "es"))
+    cases = few_sentences([each for each in every if each.meanings], 4)
+    loaded = load(flags={"session.directory": str(tmp_path)})
+    made = compare_translators(loaded, "marian", ("starter", "starter"), cases)
+    assert [each.count for each in made.measured if each.measure == MEANING] == [4]
 
 
 @pytest.mark.slow

@@ -11,10 +11,11 @@ import pytest
 from pipeline.config.loader import Loaded, load
 from pipeline.core.errors import LearningError
 from pipeline.core.resources import bundled
-from pipeline.learning.compare import Advice, ModelComparison, keep
+from pipeline.learning.compare import ModelComparison, keep
 from pipeline.learning.data.folder import DataFolder
 from pipeline.learning.deploy import deploy, read_deployments, rollback
 from pipeline.learning.manifest import sha256
+from pipeline.learning.verdict import Advice
 from pipeline.models.library import ModelLibrary
 from pipeline.models.resolve import resolve
 

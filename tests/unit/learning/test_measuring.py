@@ -11,7 +11,6 @@ from pipeline.core.resources import bundled
 from pipeline.learning.data.folder import PAIRS, DataFolder
 from pipeline.learning.data.pairs import LearningPair
 from pipeline.learning.measuring import (
-    OWN_SOUND,
     few_sentences,
     few_spoken,
     read_sound,
@@ -19,6 +18,7 @@ from pipeline.learning.measuring import (
     sound_sets,
 )
 from pipeline.learning.mix.mix_files import is_held_out
+from pipeline.learning.verdict import OWN_SOUND
 
 
 def reviewed(number: int) -> LearningPair:
@@ -55,6 +55,7 @@ def test_the_church_is_measured_with_what_it_held_out(data: DataFolder, tmp_path
         "gate, general": 50,
         "gate, theological": 50,
         "preaching": 60,
+        "meaning": 300,
         "bible": 1,
     }
     assert sum(len(s.terms) for each in sets if "gate" in each.name for s in each.sentences) > 300
@@ -88,6 +89,7 @@ def test_french_is_measured_with_the_french_sentences(data: DataFolder) -> None:
         "gate, general": 50,
         "gate, theological": 50,
         "preaching": 60,
+        "meaning": 300,
     }
     assert sets["gate, theological"][9].target == "La croix n'était pas un plan B."
     assert sets["preaching"][45].target == "La mort n'a pas le dernier mot."

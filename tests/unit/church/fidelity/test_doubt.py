@@ -99,12 +99,6 @@ def test_a_reference_is_compared_as_the_translator_got_it() -> None:
     assert evidence_of(final).length == pytest.approx(math.log(19 / 17))  # 47 letters were said
 
 
-def test_a_reference_is_compared_as_the_translator_got_it() -> None:
-    said = "Second Corinthians, chapter twelve, verse nine."
-    final = caption(1, said, "2 Corintios 12:9.", final=True)
-    assert evidence_of(final).length == pytest.approx(math.log(19 / 17))  # 47 letters were said
-
-
 def test_what_nobody_has_an_opinion_of_is_not_judged() -> None:
     made = caption(1, "Twelve men came.", "Doce hombres.", final=True)
     alone = replace(made, translation=Translation("", "marian"))

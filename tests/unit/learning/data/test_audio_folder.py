@@ -17,7 +17,8 @@ from tests.support.services import GOOD, NAME, UNSURE, hold, tone
 
 def test_each_accepted_pair_with_sound_has_its_line(tmp_path: Path) -> None:
     folder = hold(tmp_path, [GOOD, UNSURE], keeping=SessionSettings(keep_audio="all"))
-    pairs = harvest(folder, ["grace"]).pairs
+    good, unsure = harvest(folder, ["grace"]).pairs
+    pairs = [replace(good, status="accepted"), unsure]
     data = tmp_path / "learning"
     keep_sound(data, folder, pairs)
     assert write_metadata(data, pairs) == 1
@@ -40,7 +41,7 @@ def test_each_accepted_pair_with_sound_has_its_line(tmp_path: Path) -> None:
 def test_a_session_can_be_taken_out(tmp_path: Path) -> None:
     keeping = SessionSettings(keep_audio="all")
     folder = hold(tmp_path, [GOOD], keeping=keeping)
-    pairs = harvest(folder, []).pairs
+    pairs = [replace(pair, status="accepted") for pair in harvest(folder, []).pairs]
     other = [replace(pair, session_id="other", audio="other-000001.flac") for pair in pairs]
     data = tmp_path / "learning"
     keep_sound(data, folder, [*pairs, *other])

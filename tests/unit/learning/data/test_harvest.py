@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.core.errors import LearningError
-from pipeline.learning.data.harvest import harvest, read_harvest, with_threshold, write_harvest
+from pipeline.learning.data.harvest import harvest, read_harvest, write_harvest
 from tests.support.services import GEMMA, GOOD, NAME, UNSURE, WRONG, decide, hold
 
 
@@ -22,8 +22,9 @@ def folder(tmp_path: Path) -> Path:
 def test_a_session_gives_its_pairs_by_who_vouches_for_them(folder: Path) -> None:
     told = {pair.id: pair for pair in harvest(folder, ["Ezra", "grace"]).pairs}
     assert {key: (pair.source, pair.status) for key, pair in told.items()} == {
-        1: ("auto", "accepted"),
-        2: ("auto", "moderate"),
+        1: ("auto", "review"),
+        2: ("auto", "review"),
+        3: ("auto", "review"),
         4: ("operator", "accepted"),
     }
     assert told[4].translation == "Cantaremos de nuevo la última estrofa."
@@ -43,15 +44,15 @@ def test_what_a_reviewer_says_holds(folder: Path) -> None:
     assert 1 not in told
     assert (told[2].source, told[2].text) == ("review", "Turn with me to Ezra.")
     assert told[2].reviewer == "Ana"
-    assert [good for _, good in found.reviewed] == [False, False]
+    assert [is_wrong for _, _, is_wrong in found.judged] == [True, True]
+    assert len(found.corrected) == 1
     assert ("Turn with me to the book of extra.", "Turn with me to Ezra.") in found.spoken
 
 
-def test_a_calibrated_threshold_changes_only_what_the_score_alone_decides(folder: Path) -> None:
-    by_id = {pair.id: pair for pair in harvest(folder, []).pairs}
-    assert with_threshold(by_id[1], 0.99).status == "moderate"
-    assert with_threshold(by_id[2], 0.5).status == "accepted"
-    assert with_threshold(by_id[4], 0.99).status == "accepted"
+def test_an_edit_of_the_translation_does_not_vouch_for_half_a_sentence(tmp_path: Path) -> None:
+    half = replace(WRONG, source="that every diagnosis", edit="que todo diagnóstico")
+    (pair,) = harvest(hold(tmp_path, [half]), []).pairs
+    assert (pair.source, pair.status, pair.obstacle) == ("operator", "review", "half a sentence")
 
 
 def test_it_is_kept_and_read_back(folder: Path, tmp_path: Path) -> None:

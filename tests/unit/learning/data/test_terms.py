@@ -30,12 +30,19 @@ def test_names_that_come_again_and_no_rule_knows_are_new_terms() -> None:
     assert dict(new_terms(texts, known=["Romans"])) == {"Maranatha": 2, "Okoro": 2}
 
 
-def test_a_rule_is_proposed_for_a_name_or_what_is_misheard_again() -> None:
-    found = [
-        Confusion("Ezekiel", "easy kill", 1),
-        Confusion("pew", "few", 1),
-        Confusion("psalm", "some", 3),
-        Confusion("Romans", "romance", 2),
+def test_a_rule_is_a_whole_phrase_and_never_of_everyday_words_alone() -> None:
+    spoken = [
+        ("open to easy kill now", "open to Ezekiel now"),
+        ("he was a soul for us", "he was a Saul for us"),
+        ("the soul Tarsus knew", "the Saul Tarsus knew"),
+        ("read romance first", "read Romans first"),
+        ("sing a some today", "sing a psalm today"),
     ]
-    proposed = proposed_rules(found, known=["romance"], small_words={"some": 40})
-    assert [each.said for each in proposed] == ["Ezekiel"]
+    everyday = dict.fromkeys(
+        ["he", "was", "a", "soul", "for", "us", "the", "some", "sing", "today", "kill"], 3
+    )
+    proposed = proposed_rules(spoken, ["romance"], everyday)
+    assert {(each.heard, each.said) for each in proposed} == {
+        ("easy kill", "Ezekiel"),
+        ("the soul Tarsus", "the Saul Tarsus"),
+    }

@@ -42,7 +42,7 @@ def test_middling_pairs_come_for_their_new_words_within_their_share() -> None:
         pair("we give thanks", status="moderate"),
         pair("Zerubbabel rebuilt the temple", status="moderate"),
         pair("tabernacle curtains of goat hair", status="moderate"),
-        pair("propitiation", status="moderate", flags=("agreement:flag",)),
+        pair("propitiation", status="moderate", obstacle="half a sentence"),
     ]
     chosen = select([*accepted, *middling], [], TierShares(diversity=0.2))
     assert {each.text for each in chosen if each.tier == "diversity"} == {

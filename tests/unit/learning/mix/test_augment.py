@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
+from pipeline.dictionary.rules import Rule
 from pipeline.learning.data.terms import Confusion
 from pipeline.learning.mix.augment import (
     Example,
     as_heard,
     joined,
+    near_words,
+    noisy,
     prefix,
-    sound_map,
+    rule_sounds,
     with_terms,
 )
 
@@ -19,7 +23,7 @@ PAIR = Example(
     target="El profeta Ezequiel vio la gloria del Señor.",
     part="sermon",
 )
-SOUNDS = sound_map([Confusion("Ezekiel", "easy kill", 3), Confusion("Ezekiel", "a seagull", 1)])
+SOUNDS = rule_sounds([], [Confusion("Ezekiel", "easy kill", 3)])
 
 
 def test_a_source_gets_the_mistakes_that_our_recognizer_makes() -> None:
@@ -34,7 +38,7 @@ def test_what_was_heard_is_better_than_what_might_have_been() -> None:
 
 def test_no_more_words_are_misheard_than_their_share() -> None:
     text = " ".join(f"w{n}" for n in range(100))
-    sounds = {f"w{n}": f"x{n}" for n in range(100)}
+    sounds = {f"w{n}": [f"x{n}"] for n in range(100)}
     made = as_heard(Example(source=text, target="", part="bible"), sounds, 0.05, random.Random(1))
     changed = sum(a != b for a, b in zip(text.split(), made.split(), strict=True))
     assert changed == 5
@@ -72,3 +76,22 @@ def test_sentences_are_joined_as_they_were_said() -> None:
     both = joined([PAIR, after])
     assert both.source == f"{PAIR.source} Amen."
     assert both.heard == f"{PAIR.source} a man"
+
+
+def test_the_dictionarys_misheard_forms_are_sounds_too() -> None:
+    rule = Rule("ezekiel", ("a seagull", "easy kill"), "Ezekiel")
+    assert rule_sounds([rule], [Confusion("Ezekiel", "is a kill", 1)]) == {
+        "ezekiel": ["is a kill", "a seagull", "easy kill"]
+    }
+
+
+def test_noise_is_words_that_are_spelt_nearly_alike() -> None:
+    near = near_words(["we will wait for him", "a white wall", "he went with wit"])
+    assert "went" not in near["wait"]
+    assert "wit" in near["wait"]
+    told = noisy(replace(PAIR, source="they shall wait"), near, random.Random(1))
+    assert told == "they shall wait", "too short"
+    told = noisy(
+        replace(PAIR, source="and they shall wait there"), {"wait": ["white"]}, random.Random(3)
+    )
+    assert len(told.split()) in (4, 5)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
@@ -99,11 +100,29 @@ def test_treatments_have_their_shares() -> None:
     made = make_mix(GIVEN, MixSettings(pairs=4000, general=0, prefixes=0.1, terms=0.15, heard=0.3))
     sermons = [each for each in made.examples if each.part == "sermon"]
     heard = sum("almon" in each.source for each in sermons)
-    assert heard / len(sermons) == pytest.approx(0.23, abs=0.06)
+    assert heard / len(sermons) == pytest.approx(0.3, abs=0.06)
+    as_heard = sum(made.treated[name] for name in ("as the dictionary knows", "noise"))
+    assert as_heard / len(made.examples) == pytest.approx(0.3, abs=0.03)
     terms = sum("[Ezequiel]" in each.source for each in sermons)
     assert terms / len(sermons) == pytest.approx(0.135, abs=0.05)
     cut = sum(not each.source.endswith("here.") for each in sermons)
-    assert cut / len(sermons) == pytest.approx(0.1, abs=0.04)
+    assert cut / len(sermons) == pytest.approx(0.1, abs=0.05)
+
+
+def test_other_preachers_fill_what_ones_own_sermons_lack_and_terms_stand_in_frames() -> None:
+    talk = [replace(each, source=f"Talk {n} goes on here.") for n, each in enumerate(sermon(600))]
+    given = Ingredients(
+        sermon=sermon(10),
+        talk=talk,
+        glossary={"grace": "gracia"},
+        frames=[("{term}", "{term}"), ('We say "{term}".', "Decimos «{term}».")],
+    )
+    made = make_mix(given, PLAIN)
+    assert made.parts["sermon"] == 500
+    assert sum(each.source.startswith("Sermon") for each in made.examples) == 60
+    assert ('We say "grace".', "Decimos «gracia».") in {
+        (each.source, each.target) for each in made.examples
+    }
 
 
 def test_joined_sentences_followed_each_other() -> None:

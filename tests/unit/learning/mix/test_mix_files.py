@@ -9,6 +9,8 @@ import orjson
 import pytest
 
 from pipeline.core.errors import LearningError
+from pipeline.dictionary.glossary import Term
+from pipeline.dictionary.rules import Rule
 from pipeline.learning.data.collect import CollectSettings, collect
 from pipeline.learning.data.folder import DataFolder
 from pipeline.learning.mix.mix import MixSettings
@@ -83,13 +85,13 @@ def test_a_dry_run_writes_nothing(data: DataFolder, tmp_path: Path) -> None:
 
 def test_nothing_to_learn_from_is_told(tmp_path: Path) -> None:
     with pytest.raises(LearningError) as told:
-        mix(DataFolder(tmp_path / "none"), tmp_path / "mix", Sources(), SMALL, LANGS)
+        mix(DataFolder(tmp_path / "none"), tmp_path / "mix", Sources(), SMALL, ("en", "de"))
     assert told.value.code == "mix-empty"
 
 
 def test_pairs_of_other_languages_stay_out(data: DataFolder, tmp_path: Path) -> None:
     with pytest.raises(LearningError) as told:
-        mix(data, tmp_path / "mix", Sources(), SMALL, ("en", "fr"))
+        mix(data, tmp_path / "mix", Sources(), SMALL, ("en", "de"))
     assert told.value.code == "mix-empty"
 
 
@@ -98,3 +100,15 @@ def test_a_place_that_cannot_be_written_is_told(data: DataFolder, tmp_path: Path
     with pytest.raises(LearningError) as told:
         mix(data, tmp_path / "mix", sources(tmp_path), SMALL, LANGS)
     assert told.value.code == "learning-unwritable"
+
+
+@pytest.mark.slow
+def test_what_ships_makes_a_mix_with_its_shares(tmp_path: Path) -> None:
+    terms = (Term("grace", ("grace",), ("gracia",)),)
+    rules = (Rule("god", ("gourd",), "God"),)
+    asked = MixSettings(pairs=200, general=20)
+    given = Sources(terms=terms, rules=rules)
+    made, _ = mix(DataFolder(tmp_path / "none"), tmp_path / "mix", given, asked, LANGS)
+    assert made.parts == {"bible": 140, "sermon": 50, "glossary": 10, "general": 20}
+    heard = made.treated["as the dictionary knows"] + made.treated["noise"]
+    assert heard / 220 > 0.2

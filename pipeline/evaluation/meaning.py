@@ -1,22 +1,64 @@
-"""The sentences, and the reader of their file."""
+"""What a translation has to say and may not say, sentence by sentence, and whether it does. Pure.
+
+A condition is met by the words of one of its alternatives, side by side: the comment at the top of
+scripts/bench/meaning/sentences.toml tells the form.
+"""
 
 from __future__ import annotations
 
+import re
 import tomllib
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pipeline.core.errors import UsageError
-from scripts.bench.meaning.matching import is_met, patterns, words
+from pipeline.core.resources import bundled
 
-FILE = Path(__file__).with_name("sentences.toml")
+FILE = bundled("scripts", "bench", "meaning", "sentences.toml")
 """The sentences that ship."""
 
 _SOURCE = "en"
 _OWN = {"id", "kind", "spoken", _SOURCE}
 _FORM = "The comment at the top of scripts/bench/meaning/sentences.toml says what it has to have."
+
+_NUMBER = r"\d+(?:[.,:]\d+)*"
+_WORDS = re.compile(rf"{_NUMBER}|[a-zñ]+")
+_PATTERNS = re.compile(rf"{_NUMBER}|[a-zñ]+\*?")
+_ALIKE = str.maketrans({"œ": "oe", "æ": "ae"})
+
+
+def plain(text: str) -> str:
+    """Return a text in small letters without accents; ñ stays, which is a letter of its own."""
+    parts = unicodedata.normalize("NFD", text.lower().translate(_ALIKE))
+    parts = parts.replace("n\N{COMBINING TILDE}", "ñ")
+    return "".join(each for each in parts if not unicodedata.combining(each))
+
+
+def words(text: str) -> list[str]:
+    """Return the words that conditions are compared with; numbers keep an inner `.`, `,`, `:`."""
+    return _WORDS.findall(plain(text))
+
+
+def patterns(phrase: str) -> list[str]:
+    """Return the words of one alternative; one that ends in `*` stands for any ending."""
+    return _PATTERNS.findall(plain(phrase))
+
+
+def is_met(condition: str, said: Sequence[str]) -> bool:
+    """Whether the words have one of the condition's alternatives, its words side by side."""
+    return any(_is_there(patterns(phrase), said) for phrase in condition.split("|"))
+
+
+def _is_there(phrase: Sequence[str], said: Sequence[str]) -> bool:
+    starts = range(len(said) - len(phrase) + 1) if phrase else range(0)
+    return any(all(map(_fits, phrase, said[start:])) for start in starts)
+
+
+def _fits(pattern: str, word: str) -> bool:
+    return word.startswith(pattern[:-1]) if pattern.endswith("*") else word == pattern
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,32 +110,6 @@ def read(file: Path = FILE) -> tuple[Sentence, ...]:
             raise _wrong(file, f"two sentences have the id {sentence.id!r}")
         found[sentence.id] = sentence
     return tuple(found.values())
-
-
-def chosen(
-    sentences: Sequence[Sentence], langs: Sequence[str], *, kinds: Sequence[str], most: int
-) -> list[Sentence]:
-    """Return those of some kinds, and of each kind the first `most`; 0: all of them.
-
-    Raises UsageError where a kind is not there, or a sentence says nothing of a language.
-    """
-    there = list(dict.fromkeys(each.kind for each in sentences))
-    for kind in kinds:
-        if kind not in there:
-            message = f"There is no sentence of the kind {kind!r}."
-            raise UsageError("kind-unknown", message, f"There are: {', '.join(there)}.")
-    found: list[Sentence] = []
-    for kind in kinds or there:
-        alike = [each for each in sentences if each.kind == kind]
-        found += alike[:most] if most else alike
-    for lang in langs:
-        lacking = [each.id for each in found if lang not in each.meanings]
-        if lacking:
-            message = (
-                f"{len(lacking)} sentences say nothing of {lang!r}, the first is {lacking[0]}."
-            )
-            raise UsageError("language-unknown", message, "Add it to them, or leave it out.")
-    return found
 
 
 def _sentence(file: Path, number: int, entry: Mapping[str, Any]) -> Sentence:
