@@ -144,6 +144,9 @@ class Recognition:
     """Leading tokens that the recognizer itself will never change; a streaming one has such."""
     engine: str = ""
     """The recognizer that heard it; empty where none did."""
+    stop: float | None = None
+    """Of a final, how likely a mark that ends a sentence follows its last word, 0..1, whatever was
+    written there. None: it was not measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +174,8 @@ class Transcript:
     level_dbfs: float = -120.0
     """Root mean square of the utterance's samples."""
     peak_dbfs: float = -120.0
+    goes_on: float = 0.0
+    """Of a whole utterance, how sure it is that its sentence is not over, 0..1."""
     filtered: str = ""
     """Why this text is not shown (a hallucination, say); empty when it is."""
     span: Span = Span()

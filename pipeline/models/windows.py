@@ -1,12 +1,15 @@
-"""The encoder window of a Whisper model, for settings that name none."""
+"""The encoder window and the pauses that suit a Whisper model, for settings that name none."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import orjson
 
-from pipeline.models.registry import read_registry
+from pipeline.config.schema import Settings
+from pipeline.models.automatic import recognizer_name
+from pipeline.models.registry import Model, read_registry
 from pipeline.models.resolve import resolve
 from pipeline.models.shipped import STARTER
 from pipeline.models.store import Store, directory_of
@@ -32,11 +35,26 @@ def own_window_s(model: Path, directory: str | Path = "") -> float:
         return _STARTER_S
     if (proved := _proved_s(model / PROOF)) is not None:
         return proved
+    known = _known(model, directory)
+    return FULL_S if known is None or known.window_s is None else known.window_s
+
+
+def own_pauses(settings: Settings) -> Mapping[str, int]:
+    """Return what of [vad] suits the recognizer, by key, where the settings name nothing.
+
+    Raises ModelError, ConfigError.
+    """
+    if settings.stt.local_engine != "whisper":
+        return {}
+    model = resolve("stt", recognizer_name(settings), settings.models.directory)
+    known = _known(model, settings.models.directory)
+    return {} if known is None else {str(key): ms for key, ms in known.pauses.items()}
+
+
+def _known(model: Path, directory: str | Path) -> Model | None:
     store = Store(directory_of(str(directory)))
-    for known in read_registry(store.directory).values():
-        if known.window_s is not None and store.folder(known.name) == model:
-            return known.window_s
-    return FULL_S
+    models = read_registry(store.directory).values()
+    return next((each for each in models if store.folder(each.name) == model), None)
 
 
 def _proved_s(proof: Path) -> float | None:

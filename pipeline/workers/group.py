@@ -18,6 +18,7 @@ from pipeline.core.reports import Emit, Fault, Report, Retranslated
 from pipeline.core.types import Caption, SongControl
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines.protocols import Scorer
+from pipeline.models.windows import own_pauses
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.workers.base import Worker
 from pipeline.workers.comparer import LIMIT, Compare
@@ -67,6 +68,8 @@ class WorkerGroup:
         origin_s: float = 0.0,
     ) -> None:
         """Make the workers. Ids go on from `last_id`, audio times from `origin_s`."""
+        self._pauses = own_pauses(settings)
+        settings = self._with_pauses(settings)
         self._engines = engines
         self._emit = emit
         self._church = settings.church
@@ -157,6 +160,7 @@ class WorkerGroup:
 
     def configure(self, settings: Settings) -> None:
         """Let all workers go by these settings, each from its next utterance on."""
+        settings = self._with_pauses(settings)
         self._church = settings.church
         # One assignment each, and frozen values: no thread sees half of a change.
         self._segmenter.vad = settings.vad
@@ -166,6 +170,10 @@ class WorkerGroup:
             self._translate.settings = settings
         for each, alone in zip(self.languages, settings.by_target(), strict=True):
             each.configure(alone)
+
+    def _with_pauses(self, settings: Settings) -> Settings:
+        """Return the settings with the pauses that suit the recognizer, where none are named."""
+        return settings.model_copy(update={"vad": settings.vad.fitted(self._pauses)})
 
     def begin(self) -> None:
         """Let all workers work."""

@@ -59,6 +59,7 @@ from pipeline.engines.process import factory
 from pipeline.engines.protocols import Recognizer, Translator, never
 from pipeline.evaluation.accuracy import chrf_and_bleu
 from pipeline.evaluation.voices import score_text
+from pipeline.models.windows import own_pauses
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.workers.degradation import Degradation
 from pipeline.workers.queues import DRAFT_LIMIT, DraftQueue, UtteranceQueue
@@ -211,7 +212,8 @@ class Simulation:
     """The program from segmenter to board, on the recording's clock."""
 
     def __init__(self, settings: Settings, engines: Engines) -> None:
-        self._settings = settings
+        vad = settings.vad.fitted(own_pauses(settings))
+        settings = self._settings = settings.model_copy(update={"vad": vad})
         self._segmenter = Segmenter(settings.vad)
         self._utterances = UtteranceQueue()
         self._drafts = DraftQueue(DRAFT_LIMIT)

@@ -490,10 +490,10 @@ def test_half_a_sentence_waits_for_its_other_half_and_so_does_a_word_or_two(
 ) -> None:
     bench = Bench(recognizer=FakeRecognizer([Speech(0.0, 2.0, text)]), read_all=False)
     bench.worker.configure(changed(bench.worker.settings, {"stt.hotwords": hotwords}))
-    told: list[int | None] = []
-    bench.worker._expect_more = told.append
+    told: list[tuple[int, float]] = []
+    bench.worker._expect_more = lambda utterance, share: told.append((utterance.id, share))
     bench.worker.take(final())
-    assert told == [1 if waits else None]
+    assert told == [(1, float(waits))]
 
 
 def test_what_was_heard_of_an_utterance_that_speech_returned_to_is_dropped() -> None:
