@@ -263,7 +263,7 @@ class Segmenter:
     @property
     def _held_blocks(self) -> float:
         """Blocks beyond the usual silence that what is open waits for more."""
-        # Without an eager utterance nobody has its text, and at the limit there is no room for more.
+        # Without an eager utterance nobody has its text; at the limit there is no room for more.
         if self._eager is None or self._open is None or len(self._open) >= self._limit_blocks:
             return 0
         most = self._hold_blocks - self._silence_blocks

@@ -73,19 +73,24 @@ class Vad(Section):
     max_utterance_s: Annotated[float, Field(ge=2, le=28), NEXT_UTTERANCE] = 12.0
     partial_ms: Annotated[int, Field(ge=0, le=10_000), NEXT_UTTERANCE] = 800
 
+    @field_validator("silence_ms")
+    @classmethod
+    def _no_tiny_silence(cls, silence_ms: int) -> int:
+        if 0 <= silence_ms < _SHORTEST_SILENCE_MS:
+            msg = f"must be -1 (what suits the recognizer) or at least {_SHORTEST_SILENCE_MS}"
+            raise ValueError(msg)
+        return silence_ms
+
     @model_validator(mode="after")
     def _ordered(self) -> Vad:
         if self.end_threshold > self.threshold:
             msg = "vad.end_threshold must not be above vad.threshold"
             raise ValueError(msg)
-        if 0 <= self.silence_ms < _SHORTEST_SILENCE_MS:
-            msg = f"vad.silence_ms must be -1 or at least {_SHORTEST_SILENCE_MS}"
-            raise ValueError(msg)
         if 0 < self.eager_ms < _SHORTEST_SILENCE_MS:
             msg = f"vad.eager_ms must be 0 (off) or at least {_SHORTEST_SILENCE_MS}"
             raise ValueError(msg)
         # A file of before that only sets a short silence is no mistake: then there is no eager run.
-        if "eager_ms" in self.model_fields_set and self.eager_ms >= self.silence_ms >= 0:
+        if "eager_ms" in self.model_fields_set and self.eager_ms >= self.fitted({}).silence_ms:
             msg = "vad.eager_ms must be below vad.silence_ms"
             raise ValueError(msg)
         return self
