@@ -188,8 +188,6 @@ class LanguageWords(_Table):
     references: ReferenceWords | None = None
     negation: NegationWords | None = None
     inflection: InflectionWords | None = None
-    unfinished: Words = frozenset()
-    """Behind these no sentence ends: articles, possessives, conjunctions, most prepositions."""
 
 
 def read_words(toml_text: str) -> LanguageWords:

@@ -144,9 +144,6 @@ class Recognition:
     """Leading tokens that the recognizer itself will never change; a streaming one has such."""
     engine: str = ""
     """The recognizer that heard it; empty where none did."""
-    stop: float | None = None
-    """Of a final, how likely a mark that ends a sentence follows its last word, 0..1, whatever was
-    written there. None: it was not measured."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,39 +1,63 @@
-"""Predict whether a sentence is over where its speaker pauses. Pure.
+"""Predict from its words whether a sentence is over where its speaker pauses. Pure.
 
-Recognizers write a full stop wherever the sound ends, so the written one is no evidence. What is:
-how sure the recognizer was of it, and the last word. Logistic regression; the weights are fitted on
-natural voices with a preacher's pauses, as Whisper base hears them (docs/decisions/063).
+Recognizers write a full stop wherever the sound ends, and are as sure of it within a sentence as at
+its end: what they say is no evidence (docs/decisions/063). What is: the last words, the first and
+how many there are. Logistic regression on these; languages/endings/CODE.json has the weights, made
+by training.train.sentence_end. A language without such a file is left alone.
 """
 
 from __future__ import annotations
 
+import json
 import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 
-from pipeline.core.language_words import WORDS
+from pipeline.core.resources import bundled
 from pipeline.text.words import words
 
 HALF = 0.5
 """From so sure on a text is taken for half a sentence."""
 
-_BIAS, _STOP, _OPEN, _LENGTH = 0.0, 1.0, 2.0, 0.0
-
-_ENOUGH_WORDS = 25
+ENOUGH_WORDS = 25
 """A caption with so many words waits for no more: nobody reads a longer one in one go."""
 
+_LENGTHS = (1, 2, 3, 4, 6, 9, 14)
+_PAUSE_BIAS, _SHARPNESS = -1.0, 1.0
+"""Where speakers pause more sentences are over than among the places that the weights are from."""
 
-def goes_on(text: str, stop: float | None, lang: str) -> float:
-    """Return how likely a text's sentence is not over, 0..1.
 
-    `stop`: how sure the recognizer was of a mark that ends a sentence behind the last word; None
-    where it does not tell, and then only the last word speaks.
-    """
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """Of a language: by feature, positive where a sentence goes on."""
+
+    bias: float
+    of: dict[str, float]
+
+
+def features(said: Sequence[str]) -> Iterator[str]:
+    """Yield what is known of a text's words, at least one."""
+    yield f"last {said[-1]}"
+    yield f"first {said[0]}"
+    yield f"count {next((most for most in _LENGTHS if len(said) <= most), 'more')}"
+    if len(said) > 1:
+        yield f"before {said[-2]}"
+        yield f"pair {said[-2]} {said[-1]}"
+
+
+def goes_on(text: str, lang: str) -> float:
+    """Return how likely a text's sentence is not over, 0..1; 0 where nothing is known of it."""
+    weights = _weights(lang)
     said = words(text)
-    if not said or len(said) >= _ENOUGH_WORDS:
+    if weights is None or not said or len(said) >= ENOUGH_WORDS:
         return 0.0
-    of_lang = WORDS.get(lang)
-    is_open = of_lang is not None and said[-1] in of_lang.unfinished
-    if stop is None:
-        return 1.0 if is_open else 0.0
-    sure = min(max(stop, 1e-4), 1 - 1e-4)
-    logit = _BIAS - _STOP * math.log(sure / (1 - sure)) + _OPEN * is_open
-    return 1 / (1 + math.exp(-logit))
+    logit = weights.bias + _PAUSE_BIAS + sum(weights.of.get(each, 0.0) for each in features(said))
+    return 1 / (1 + math.exp(-_SHARPNESS * logit))
+
+
+@cache
+def _weights(lang: str) -> Weights | None:
+    file = Path(bundled("languages", "endings", f"{lang}.json"))
+    return Weights(**json.loads(file.read_text("utf-8"))) if file.is_file() else None

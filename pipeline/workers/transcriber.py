@@ -160,8 +160,7 @@ class Transcribe(Worker):
         text, stt = transcript.text, self.settings.stt
         if is_fragment(text) or not (stt.hotwords or is_ended(text)):
             return 1.0
-        stop = None if stt.hotwords else transcript.recognition.stop
-        return goes_on(text, stop, transcript.lang) if self.settings.vad.hold_ms else 0.0
+        return goes_on(text, transcript.lang) if self.settings.vad.hold_ms else 0.0
 
     def _transcript(self, utterance: Utterance) -> Transcript:
         """Recognize and correct.

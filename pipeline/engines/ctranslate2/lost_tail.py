@@ -114,7 +114,6 @@ def joined(first: Recognition, rest: Recognition) -> Recognition:
         # The worse of both: a loop in either part is one in the whole.
         compression_ratio=max(first.compression_ratio or 0.0, rest.compression_ratio or 0.0),
         words=(*first.words, *rest.words[begin:]),
-        stop=rest.stop,
     )
 
 

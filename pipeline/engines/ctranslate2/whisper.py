@@ -24,7 +24,7 @@ from pipeline.engines.ctranslate2.lost_tail import (
     joined,
     last_word,
 )
-from pipeline.engines.ctranslate2.word_probabilities import choices, stop_probability, words
+from pipeline.engines.ctranslate2.word_probabilities import choices, words
 from pipeline.engines.protocols import never
 from pipeline.engines.specification import setting
 from pipeline.text.repetition import compression_ratio
@@ -231,7 +231,6 @@ class Whisper:
             # Words that stand were heard in this language already.
             lang_prob=None if prefix else self._lang_prob(encoded),
             words=words(choices(result), text, self._model.hf_tokenizer) if telling else (),
-            stop=stop_probability(result, self._model.hf_tokenizer) if telling else None,
         )
         return _Heard(recognition, tokens, encoded, content)
 

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pipeline.core.types import Word
 
@@ -18,7 +17,6 @@ Choice: TypeAlias = tuple[int, float]
 """A token and its log-probability, given all before it."""
 
 _SPACE = "Ġ"  # how byte-level BPE writes the space that begins a word
-_STOPS = (".", "?", "!", '."', '?"', '!"', "?!")
 _UNFINISHED = "\ufffd"  # a letter of which a token holds some bytes only
 
 
@@ -26,7 +24,7 @@ def choices(result: Any) -> list[Choice]:
     """Return what a `WhisperGenerationResult` chose; it must hold the logits of each step."""
     # There is one step more than tokens: the end of the text.
     steps = zip(result.sequences_ids[0], result.logits[0], strict=False)
-    return [(token, float(_logprobs(step)[token])) for token, step in steps]
+    return [(token, _logprob(step, token)) for token, step in steps]
 
 
 def words(choices: Sequence[Choice], text: str, tokenizer: Any) -> tuple[Word, ...]:
@@ -45,20 +43,6 @@ def words(choices: Sequence[Choice], text: str, tokenizer: Any) -> tuple[Word, .
     return tuple(made) if [word.text for word in made] == text.split() else ()
 
 
-def stop_probability(result: Any, tokenizer: Any) -> float | None:
-    """Return how likely a full stop, an exclamation or a question mark follows the last word.
-
-    Whisper writes one behind nearly every piece of sound; how surely it does tells more. None
-    without words. `result` as for `choices`.
-    """
-    tokens = result.sequences_ids[0]
-    spoken = [at for at, token in enumerate(tokens) if _says(tokenizer.decode([token]))]
-    if not spoken or len(result.logits[0]) <= spoken[-1] + 1:
-        return None
-    marks = [mark for mark in map(tokenizer.token_to_id, _STOPS) if mark is not None]
-    return float(np.exp(_logprobs(result.logits[0][spoken[-1] + 1])[marks]).sum())
-
-
 def _word(choices: Sequence[Choice], tokenizer: Any) -> Word:
     spoken = [logprob for token, logprob in choices if _says(tokenizer.decode([token]))]
     logprob = sum(spoken or [logprob for _, logprob in choices])
@@ -70,8 +54,8 @@ def _says(piece: str) -> bool:
     return any(sign.isalnum() or sign == _UNFINISHED for sign in piece)
 
 
-def _logprobs(step: Any) -> NDArray[np.float32]:
-    """Return the log-probabilities of all tokens, from a step's scores, a StorageView of (1, n)."""
+def _logprob(step: Any, token: int) -> float:
+    """Return the token's log-probability among a step's scores, a StorageView of (1, tokens)."""
     import ctranslate2  # noqa: PLC0415 - heavy, and loaded by now
 
     if step.device != "cpu":
@@ -79,4 +63,4 @@ def _logprobs(step: Any) -> NDArray[np.float32]:
     scores = np.asarray(step.to(ctranslate2.DataType.float32)).ravel()
     # Less the highest: exp of the others cannot overflow.
     scores = scores - scores.max()
-    return np.asarray(scores - np.log(np.exp(scores).sum()), np.float32)
+    return float(scores[token] - np.log(np.exp(scores).sum()))

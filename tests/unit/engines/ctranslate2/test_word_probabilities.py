@@ -5,34 +5,20 @@ from __future__ import annotations
 import difflib
 import json
 import math
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 import soundfile
-from numpy.typing import NDArray
 
 from pipeline.core.resources import bundled
 from pipeline.core.types import SAMPLE_RATE, Pcm, Word
 from pipeline.engines.ctranslate2.whisper import Whisper
-from pipeline.engines.ctranslate2.word_probabilities import choices, stop_probability, words
+from pipeline.engines.ctranslate2.word_probabilities import choices, words
 from tests.support.needs import needs_file
 
 STARTER = bundled("models", "starter", "stt")
 SERMON = bundled("demo", "sermon.flac")
-
-
-class Step:
-    """The scores of one step, as CTranslate2 gives them."""
-
-    device = "cpu"
-
-    def __init__(self, *shares: float) -> None:
-        self.scores = np.log(np.asarray([shares], np.float32))
-
-    def to(self, _: object) -> NDArray[np.float32]:
-        return self.scores
 
 
 class Pieces:
@@ -43,9 +29,6 @@ class Pieces:
 
     def id_to_token(self, token: int) -> str:
         return self.pieces[token].replace(" ", "Ġ")
-
-    def token_to_id(self, piece: str) -> int | None:
-        return self.pieces.index(piece) if piece in self.pieces else None
 
     def decode(self, tokens: list[int]) -> str:
         return "".join(self.pieces[token] for token in tokens)
@@ -68,14 +51,6 @@ def test_a_word_is_as_likely_as_all_its_tokens_together() -> None:
 def test_a_comma_in_doubt_is_no_word_in_doubt() -> None:
     pieces = [(" Amen", 0.9), (",", 0.1), (" —", 0.3), (" brothers", 0.8), (".", 0.2)]
     assert shares(told(pieces, "Amen, — brothers.")) == {"Amen,": 0.9, "—": 0.3, "brothers.": 0.8}
-
-
-def test_a_stop_is_as_likely_as_all_marks_that_end_a_sentence() -> None:
-    pieces = Pieces("!", " Amen", ",", ".")
-    steps = [Step(0.1, 0.7, 0.1, 0.1), Step(0.2, 0.3, 0.4, 0.1), Step(0.1, 0.7, 0.1, 0.1)]
-    result = SimpleNamespace(sequences_ids=[[1, 2]], logits=[steps])
-    assert stop_probability(result, pieces) == pytest.approx(0.3), "whatever was written there"
-    assert stop_probability(SimpleNamespace(sequences_ids=[[2]], logits=[steps]), pieces) is None
 
 
 def test_half_a_letter_counts() -> None:
