@@ -160,7 +160,7 @@ class Transcribe(Worker):
         text, stt = transcript.text, self.settings.stt
         if is_fragment(text) or not (stt.hotwords or is_ended(text)):
             return 1.0
-        return goes_on(text, transcript.lang) if self.settings.vad.hold_ms else 0.0
+        return goes_on(text, transcript.lang) if self.settings.vad.hold_ms > 0 else 0.0
 
     def _transcript(self, utterance: Utterance) -> Transcript:
         """Recognize and correct.
