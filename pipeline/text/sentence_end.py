@@ -25,7 +25,7 @@ ENOUGH_WORDS = 25
 """A caption with so many words waits for no more: nobody reads a longer one in one go."""
 
 _LENGTHS = (1, 2, 3, 4, 6, 9, 14)
-_PAUSE_BIAS, _SHARPNESS = -1.0, 1.0
+_PAUSE_BIAS, _SHARPNESS = -1.0, 2.0
 """Where speakers pause more sentences are over than among the places that the weights are from."""
 
 

@@ -430,6 +430,8 @@ def main(argv: Sequence[str] | None = None) -> int:
                 material = (
                     recordings.voices(arguments.voices, Path(folder))
                     if name == "voices"
+                    else recordings.own(Path(name))
+                    if name.endswith(".flac")
                     else recordings.demo(name)
                 )
                 columns = simulate(material, settings)
@@ -472,8 +474,8 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--recording", nargs="+", choices=["sermon", "pauses", "voices"],
-                        default=["sermon", "pauses"], help="(default sermon pauses)")  # fmt: skip
+    parser.add_argument("--recording", nargs="+", default=["sermon", "pauses"],
+                        help="sermon, pauses, voices or FILE.flac")  # fmt: skip
     parser.add_argument("--voices", type=Path, default=bundled("demo", "voices"), metavar="FOLDER",
                         help="a folder with a voices.json (default demo/voices)")  # fmt: skip
     parser.add_argument("--recognizer", default="starter", help="as stt.model (default starter)")
