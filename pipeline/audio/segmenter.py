@@ -12,7 +12,8 @@ end of turn).
 
 Where somebody pauses is not where a sentence ends. So what cannot stand alone waits longer for its
 other half, `join_ms`: a fragment (less than `fragment_ms` of speech), and a text that is too short
-or does not end a sentence (`expect_more`).
+or does not end a sentence (`expect_more`). With `hold_ms` an utterance whose text probably goes on
+is not even closed before: `silence_ms` holds where the sentence is over, `hold_ms` where it is not.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from pipeline.audio.stretch import Closed, Stretch, blocks_in, milliseconds
 from pipeline.audio.utterance_ids import UtteranceIds
 from pipeline.config.schema import Vad
 from pipeline.core.types import BLOCK_SAMPLES, AudioBlock, Cause, Utterance
+from pipeline.text.sentence_end import HALF
 
 _TAIL_BLOCKS = 6
 """Blocks kept behind the last speech, about 190 ms: whispered endings and room."""
@@ -40,6 +42,9 @@ the pause before it was taken for the end."""
 
 _REOPENED_SHARE = 0.75
 """Of the length limit, so much at most may be reopened: more would soon be cut elsewhere."""
+
+_UNTOLD_BLOCKS = 10
+"""So long a silence may be, beyond the usual one, before its text is there: 320 ms."""
 
 _OPEN_CAUSES = ("partial", "eager", "resumed")
 
@@ -68,7 +73,7 @@ class Segmenter:
         self._revision = 0
         self._next_partial = self._partial_blocks
         self._expected: int | None = None
-        self._unfinished: int | None = None
+        self._told: tuple[int, int, float] | None = None
         self._last_id = 0
         self._last_end: int | None = None
         self._before_end: int | None = None
@@ -112,16 +117,18 @@ class Segmenter:
                 out += self._return(self._closed, opened)
         return out + self._due(self._open or opened)
 
-    def expect_more(self, utterance_id: int | None) -> None:
-        """Note that the newest text, that of an utterance, lacks its end; None: it is complete.
+    def expect_more(self, utterance: Utterance, share: float) -> None:
+        """Note how long the newest text waits for more: 0, it is over, to 1, it surely goes on.
 
         Any thread may tell.
         """
-        self._unfinished = utterance_id
+        self._told = (utterance.id, utterance.revision, share)
 
     def settle(self) -> None:
-        """Let speech return to no final of before."""
+        """Let speech return to nothing of before: no final, and nothing that waits for more."""
         self._closed = None
+        if self._eager is not None:
+            self.expect_more(self._eager, 0.0)
 
     def flush(self) -> list[Utterance]:
         """Close what is open, at the end of the source or before a pause; nothing is reopened."""
@@ -155,13 +162,14 @@ class Segmenter:
         # Asked with every block between utterances; the work is only for a change.
         if vad is self._vad:
             return
-        self._vad = vad
+        self._vad, vad = vad, vad.fitted({})
         self._threshold = vad.threshold
         self._end_threshold = vad.end_threshold
         self._silence_blocks = blocks_in(vad.silence_ms)
         self._eager_blocks = blocks_in(vad.eager_ms)
         self._reopen_blocks = blocks_in(vad.reopen_ms)
         self._keep_blocks = max(self._reopen_blocks, blocks_in(vad.join_ms))
+        self._hold_blocks = max(self._silence_blocks, blocks_in(vad.hold_ms))
         self._fragment_blocks = blocks_in(vad.fragment_ms)
         self._min_blocks = blocks_in(vad.min_speech_ms)
         self._limit_blocks = blocks_in(vad.max_utterance_s * 1000)
@@ -198,10 +206,10 @@ class Segmenter:
         closed = self._closed
         if closed is None:
             return False
+        told = self._told
         is_half = (
-            closed.id == self._unfinished
-            or closed.stretch.speech(closed.size) < self._fragment_blocks
-        )
+            told is not None and told[0] == closed.id and told[2] >= HALF
+        ) or closed.stretch.speech(closed.size) < self._fragment_blocks
         return closed.pause < (self._keep_blocks if is_half else self._reopen_blocks)
 
     def _return(self, closed: Closed, opened: Stretch) -> list[Utterance]:
@@ -237,7 +245,7 @@ class Segmenter:
         """Return what the newest block has made due."""
         silence = opened.silence
         # The end goes first: a partial or a cut of what is over would only be thrown away.
-        if silence >= self._silence_blocks:
+        if silence >= self._silence_blocks + self._held_blocks:
             return self._close("silence")
         if len(opened) >= self._limit_blocks:
             return self._resume(opened) + self._cut(opened)
@@ -251,6 +259,19 @@ class Segmenter:
             self._closed = None  # what is handed out is an utterance of its own
             return [self._utterance(opened, len(opened), "partial")]
         return []
+
+    @property
+    def _held_blocks(self) -> float:
+        """Blocks beyond the usual silence that what is open waits for more."""
+        # Without an eager utterance nobody has its text; at the limit there is no room for more.
+        if self._eager is None or self._open is None or len(self._open) >= self._limit_blocks:
+            return 0
+        most = self._hold_blocks - self._silence_blocks
+        told = self._told
+        if told is not None and told[:2] == (self._eager.id, self._eager.revision):
+            return most * told[2]
+        # A final cannot be shown before its text is there: until then nothing is lost by waiting.
+        return min(most, _UNTOLD_BLOCKS)
 
     def _partial_due(self, opened: Stretch, silence: int) -> bool:
         if not self._partial_blocks or not self.speaking or len(opened) < self._next_partial:
@@ -282,7 +303,9 @@ class Segmenter:
             # Behind a gap or the end nothing comes that could be its other half.
             can_resume = cause == "silence" and self._keep_blocks > 0
             out = [replace(self._utterance(opened, kept, cause), can_resume=can_resume)]
-            closed = Closed(opened, self._id, out[0].revision, len(opened))
+            # What was held has waited already.
+            size = opened.speech_end(len(opened)) + self._silence_blocks
+            closed = Closed(opened, self._id, out[0].revision, min(size, len(opened)))
             self._closed = closed if can_resume else None
         elif self._closed is not None and not self._is_long(self._closed):
             # Perhaps a very short word: what follows decides.

@@ -7,6 +7,7 @@ mark, so that what is put in force without the others is valid.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
@@ -40,6 +41,10 @@ _SHORTEST_WINDOW_S = 4.0
 # Two of Silero's blocks of 32 ms.
 _SHORTEST_SILENCE_MS = 64
 
+# 160, 64 (eager_ms), 256: measured to cut where 400 ms did, 64 ms sooner (docs/decisions/024).
+_PAUSES = {"silence_ms": 160, "reopen_ms": 256, "fragment_ms": 800, "join_ms": 1200, "hold_ms": 0}
+"""The starter recognizer's, and any other's of which the registry does not tell."""
+
 
 class Audio(Section):
     """[audio]"""
@@ -56,18 +61,27 @@ class Vad(Section):
     threshold: Annotated[Share, NEXT_UTTERANCE] = 0.5
     # Below the threshold (hysteresis): a voice that wavers around one limit is not cut up.
     end_threshold: Annotated[Share, NEXT_UTTERANCE] = 0.35
-    # 160, 64, 256: measured to cut where 400 ms did, 64 ms sooner (docs/decisions/024).
-    silence_ms: Annotated[int, Field(ge=_SHORTEST_SILENCE_MS, le=5000), NEXT_UTTERANCE] = 160
+    # -1: what suits the recognizer (`fitted`).
+    silence_ms: Annotated[int, Field(ge=-1, le=5000), NEXT_UTTERANCE] = -1
     eager_ms: Annotated[int, Field(ge=0, le=5000), NEXT_UTTERANCE] = 64
-    reopen_ms: Annotated[int, Field(ge=0, le=5000), NEXT_UTTERANCE] = 256
-    fragment_ms: Annotated[int, Field(ge=0, le=5000), NEXT_UTTERANCE] = 800
-    join_ms: Annotated[int, Field(ge=0, le=5000), NEXT_UTTERANCE] = 1200
+    hold_ms: Annotated[int, Field(ge=-1, le=2000), NEXT_UTTERANCE] = -1
+    reopen_ms: Annotated[int, Field(ge=-1, le=5000), NEXT_UTTERANCE] = -1
+    fragment_ms: Annotated[int, Field(ge=-1, le=5000), NEXT_UTTERANCE] = -1
+    join_ms: Annotated[int, Field(ge=-1, le=5000), NEXT_UTTERANCE] = -1
     # For coughs and knocks: what is left after a cut at the length limit is kept however short.
     min_speech_ms: Annotated[int, Field(ge=32, le=2000), NEXT_UTTERANCE] = 250
     pre_roll_ms: Annotated[int, Field(ge=0, le=2000), NEXT_UTTERANCE] = 250
     # Whisper hears 30 s at once, and pre-roll and trailing silence need room in it.
     max_utterance_s: Annotated[float, Field(ge=2, le=28), NEXT_UTTERANCE] = 12.0
     partial_ms: Annotated[int, Field(ge=0, le=10_000), NEXT_UTTERANCE] = 800
+
+    @field_validator("silence_ms")
+    @classmethod
+    def _no_tiny_silence(cls, silence_ms: int) -> int:
+        if 0 <= silence_ms < _SHORTEST_SILENCE_MS:
+            msg = f"must be -1 (what suits the recognizer) or at least {_SHORTEST_SILENCE_MS}"
+            raise ValueError(msg)
+        return silence_ms
 
     @model_validator(mode="after")
     def _ordered(self) -> Vad:
@@ -78,10 +92,15 @@ class Vad(Section):
             msg = f"vad.eager_ms must be 0 (off) or at least {_SHORTEST_SILENCE_MS}"
             raise ValueError(msg)
         # A file of before that only sets a short silence is no mistake: then there is no eager run.
-        if "eager_ms" in self.model_fields_set and self.eager_ms >= self.silence_ms:
+        if "eager_ms" in self.model_fields_set and self.eager_ms >= self.fitted({}).silence_ms:
             msg = "vad.eager_ms must be below vad.silence_ms"
             raise ValueError(msg)
         return self
+
+    def fitted(self, own: Mapping[str, int]) -> Vad:
+        """Return these with the recognizer's own pauses, by key, where the settings name none."""
+        named = {key: ms for key in _PAUSES if (ms := getattr(self, key)) >= 0}
+        return self.model_copy(update={**_PAUSES, **own, **named})
 
 
 class Stt(OnServer):

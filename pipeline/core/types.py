@@ -171,6 +171,8 @@ class Transcript:
     level_dbfs: float = -120.0
     """Root mean square of the utterance's samples."""
     peak_dbfs: float = -120.0
+    goes_on: float = 0.0
+    """Of a whole utterance, how sure it is that its sentence is not over, 0..1."""
     filtered: str = ""
     """Why this text is not shown (a hallucination, say); empty when it is."""
     span: Span = Span()

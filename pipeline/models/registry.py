@@ -41,6 +41,7 @@ _REPOSITORY = r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*"
 _HUB_ID = re.compile(rf"({_REPOSITORY})(?:/(.+\.gguf))?")
 # No part begins with a dot or is empty: none leads out of the model's folder.
 _PathInModel = Annotated[str, Field(pattern=r"^[\w-][\w.-]*(/[\w-][\w.-]*)*$")]
+_Pause = Annotated[int, Field(ge=0, le=5000)]
 _TERMS: Mapping[str, str] = {"gemma": "https://ai.google.dev/gemma/terms"}
 
 
@@ -104,6 +105,10 @@ class Model(BaseModel):
     """Languages it hears ("en"), or pairs it translates ("en-es"); empty: not restricted."""
     window_s: float | None = Field(default=None, ge=4, le=30)
     """Shortest encoder window that costs this Whisper no accuracy, None where nobody has said."""
+    pauses: Mapping[
+        Literal["silence_ms", "hold_ms", "reopen_ms", "fragment_ms", "join_ms"], _Pause
+    ] = Field(default_factory=dict)
+    """Of [vad] what suits this recognizer, where the settings name nothing."""
     prompt: Literal["", "translategemma", "starter", "examples"] = ""
     """The kind of prompt for this Gemma; "" is TranslateGemma's."""
 

@@ -1,12 +1,16 @@
-"""The encoder window of a Whisper model, for settings that name none."""
+"""The encoder window and the pauses that suit a Whisper model, for settings that name none."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import orjson
 
+from pipeline.config.schema import Settings
+from pipeline.models.automatic import recognizer_name
 from pipeline.models.library import ModelLibrary
+from pipeline.models.registry import Model
 from pipeline.models.resolve import resolve
 from pipeline.models.shipped import STARTER
 
@@ -31,10 +35,26 @@ def own_window_s(model: Path, library: ModelLibrary) -> float:
         return _STARTER_S
     if (proved := _proved_s(model / PROOF)) is not None:
         return proved
-    for known in library.known.values():
-        if known.window_s is not None and library.folder(known.name) == model:
-            return known.window_s
-    return FULL_S
+    known = _known(model, library)
+    return FULL_S if known is None or known.window_s is None else known.window_s
+
+
+def own_pauses(settings: Settings) -> Mapping[str, int]:
+    """Return what of [vad] suits the recognizer, by key, where the settings name nothing.
+
+    Raises ModelError, ConfigError.
+    """
+    if settings.stt.local_engine != "whisper":
+        return {}
+    library = ModelLibrary.of(settings)
+    known = _known(resolve("stt", recognizer_name(settings), library), library)
+    return {} if known is None else {str(key): ms for key, ms in known.pauses.items()}
+
+
+def _known(model: Path, library: ModelLibrary) -> Model | None:
+    return next(
+        (each for each in library.known.values() if library.folder(each.name) == model), None
+    )
 
 
 def _proved_s(proof: Path) -> float | None:

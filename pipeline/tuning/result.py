@@ -10,6 +10,7 @@ from pipeline.config.loader import leaves
 from pipeline.config.schema import Settings
 from pipeline.models.library import ModelLibrary
 from pipeline.models.registry import CAPTION_ROLES, Role
+from pipeline.models.windows import own_pauses
 from pipeline.tuning.endpoint import Pauses, propose
 from pipeline.tuning.plan import Machine, Trial, Values
 from pipeline.tuning.trials import Tuning, model_name, model_path
@@ -89,7 +90,7 @@ def conclude(
             *judge_gpu(machine),
         ]
     verdicts += judge_processor(machine)
-    endpoint = propose(pauses, settings.vad) if pauses else None
+    endpoint = propose(pauses, settings.vad.fitted(own_pauses(settings))) if pauses else None
     if endpoint:
         chosen |= endpoint.values
         verdicts.append(Verdict("pauses", ok=True, message=endpoint.why))

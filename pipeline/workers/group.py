@@ -13,6 +13,7 @@ from pipeline.config.schema import Settings
 from pipeline.core.reports import Emit, Fault
 from pipeline.core.types import Caption, SongControl
 from pipeline.dictionary.store import Dictionary
+from pipeline.models.windows import own_pauses
 from pipeline.workers.base import Worker
 from pipeline.workers.comparer import LIMIT, Compare
 from pipeline.workers.degradation import Degradation
@@ -57,6 +58,8 @@ class WorkerGroup:
         origin_s: float = 0.0,
     ) -> None:
         """Make the workers. Ids go on from `last_id`, audio times from `origin_s`."""
+        self._pauses = own_pauses(settings)
+        settings = self._with_pauses(settings)
         self._engines = engines
         self._emit = emit
         # A file played as fast as possible has no clock to fall behind: then queues wait instead
@@ -138,6 +141,7 @@ class WorkerGroup:
 
     def configure(self, settings: Settings) -> None:
         """Let all workers go by these settings, each from its next utterance on."""
+        settings = self._with_pauses(settings)
         # One assignment each, and frozen values: no thread sees half of a change.
         self._segmenter.vad = settings.vad
         self.listen.song = settings.church.song
@@ -145,6 +149,10 @@ class WorkerGroup:
         alone = (settings, *settings.by_target())
         for target, each in zip(self.targets, alone, strict=True):
             target.configure(each)
+
+    def _with_pauses(self, settings: Settings) -> Settings:
+        """Return the settings with the pauses that suit the recognizer, where none are named."""
+        return settings.model_copy(update={"vad": settings.vad.fitted(self._pauses)})
 
     def begin(self) -> None:
         """Let all workers work."""

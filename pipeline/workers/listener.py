@@ -268,6 +268,8 @@ class Listen(Worker):
             if self._off_record:
                 return
             if self._is_held(utterance):
+                if utterance.cause == "eager":  # no text of it will tell how long to wait
+                    self._segmenter.expect_more(utterance, 0.0)
                 continue
             closed_s = time.monotonic()
             spoken_s = utterance.end_s + now_at_zero if now_at_zero else closed_s

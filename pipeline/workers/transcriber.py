@@ -17,6 +17,7 @@ from pipeline.engines.ctranslate2.lost_tail import joined
 from pipeline.engines.protocols import Recognizer, Translator
 from pipeline.text.hallucinations import reason
 from pipeline.text.language_check import gibberish
+from pipeline.text.sentence_end import goes_on
 from pipeline.text.sentences import is_ended, is_fragment, without_guessed_end
 from pipeline.workers.base import Worker
 from pipeline.workers.degradation import Degradation
@@ -43,10 +44,10 @@ class Transcribe(Worker):
         degradation: Degradation,
         emit: Emit,
         shed: bool,
-        expect_more: Callable[[int | None], None] = lambda _: None,
+        expect_more: Callable[[Utterance, float], None] = lambda *_: None,
         further: Sequence[TranscriptQueue] = (),
     ) -> None:
-        """Take the parts. `expect_more` hears which utterance's text lacks a sentence's end.
+        """Take the parts. `expect_more` hears of each whole text how sure it is to go on, 0..1.
 
         `further` are the queues of the languages beside the first target.
         """
@@ -142,20 +143,24 @@ class Transcribe(Worker):
             if utterance.is_whole:
                 self.emit(transcript)
             return
-        self._last = transcript
         if utterance.is_whole:
+            transcript = replace(transcript, goes_on=self._goes_on(transcript))
             # Before it is translated: meanwhile the pause goes on in which the segmenter needs it.
-            self._expect_more(utterance.id if self._is_half(transcript.text) else None)
+            self._expect_more(utterance, transcript.goes_on)
+        self._last = transcript
         self.quick.take(transcript)
         for transcripts in self._further:  # the first target comes first
             transcripts.put(transcript)
 
-    def _is_half(self, text: str) -> bool:
-        """Whether a text waits for its other half. Hot words cost full stops: then none is asked.
+    def _goes_on(self, transcript: Transcript) -> float:
+        """Return how sure a text is to go on. Hot words cost full stops: then none is asked.
 
         A slow speaker's word or two take longer than a fragment's sound may.
         """
-        return is_fragment(text) or not (self.settings.stt.hotwords or is_ended(text))
+        text, stt = transcript.text, self.settings.stt
+        if is_fragment(text) or not (stt.hotwords or is_ended(text)):
+            return 1.0
+        return goes_on(text, transcript.lang) if self.settings.vad.hold_ms > 0 else 0.0
 
     def _transcript(self, utterance: Utterance) -> Transcript:
         """Recognize and correct.

@@ -22,6 +22,7 @@ from pipeline.records.quality import agreement
 from pipeline.text.language_check import gibberish
 from pipeline.text.local_agreement import revised_words
 from pipeline.text.output_language import OutputLanguage
+from pipeline.text.sentence_end import HALF
 from pipeline.workers.base import FAULTS_IN_A_ROW, Worker, is_unusable
 from pipeline.workers.degradation import Degradation
 from pipeline.workers.queues import Draft, DraftQueue, Retranslation
@@ -196,8 +197,10 @@ class Translate(Worker):
         if self._is_idle:
             return as_final(draft)
         start_s, final = time.monotonic(), self.settings.translate.final
-        # What an operator is to see first must not be on the screens word by word.
-        may_stream = final.stream and not self.settings.church.hold_doubtful
+        # What an operator is to see first must not be on the screens word by word, nor what
+        # probably goes on: of that the screens keep what stands already.
+        is_over = draft.transcript.goes_on < HALF
+        may_stream = final.stream and is_over and not self.settings.church.hold_doubtful
         try:
             caption = translate(
                 self._translator,

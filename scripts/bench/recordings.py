@@ -66,10 +66,18 @@ class Material:
 
 def demo(name: str) -> Material:
     """Return the demo's `sermon` or `pauses`. Raises SessionError (reference-unreadable)."""
-    audio, reference = bundled("demo", f"{name}.flac"), bundled("demo", f"{name}.json")
+    return own(bundled("demo", f"{name}.flac"))
+
+
+def own(audio: Path) -> Material:
+    """Return a recording with its reference beside it, as the demo's have theirs.
+
+    Raises SessionError (reference-unreadable).
+    """
+    reference = audio.with_suffix(".json")
     recording = read_recording(reference, "en", "es")
     text = " ".join(sentence.source for sentence in recording.once)
-    return Material(name, audio, word_times(audio), text, recording.duration_s, reference)
+    return Material(audio.stem, audio, word_times(audio), text, recording.duration_s, reference)
 
 
 def voices(folder: Path, into: Path) -> Material:

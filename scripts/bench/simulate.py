@@ -59,6 +59,7 @@ from pipeline.engines.process import factory
 from pipeline.engines.protocols import Recognizer, Translator, never
 from pipeline.evaluation.accuracy import chrf_and_bleu
 from pipeline.evaluation.voices import score_text
+from pipeline.models.windows import own_pauses
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.workers.degradation import Degradation
 from pipeline.workers.queues import DRAFT_LIMIT, DraftQueue, UtteranceQueue
@@ -211,7 +212,8 @@ class Simulation:
     """The program from segmenter to board, on the recording's clock."""
 
     def __init__(self, settings: Settings, engines: Engines) -> None:
-        self._settings = settings
+        vad = settings.vad.fitted(own_pauses(settings))
+        settings = self._settings = settings.model_copy(update={"vad": vad})
         self._segmenter = Segmenter(settings.vad)
         self._utterances = UtteranceQueue()
         self._drafts = DraftQueue(DRAFT_LIMIT)
@@ -428,6 +430,8 @@ def main(argv: Sequence[str] | None = None) -> int:
                 material = (
                     recordings.voices(arguments.voices, Path(folder))
                     if name == "voices"
+                    else recordings.own(Path(name))
+                    if name.endswith(".flac")
                     else recordings.demo(name)
                 )
                 columns = simulate(material, settings)
@@ -470,8 +474,8 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--recording", nargs="+", choices=["sermon", "pauses", "voices"],
-                        default=["sermon", "pauses"], help="(default sermon pauses)")  # fmt: skip
+    parser.add_argument("--recording", nargs="+", default=["sermon", "pauses"],
+                        help="sermon, pauses, voices or FILE.flac")  # fmt: skip
     parser.add_argument("--voices", type=Path, default=bundled("demo", "voices"), metavar="FOLDER",
                         help="a folder with a voices.json (default demo/voices)")  # fmt: skip
     parser.add_argument("--recognizer", default="starter", help="as stt.model (default starter)")

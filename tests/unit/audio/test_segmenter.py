@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -434,26 +436,78 @@ def test_nothing_waits_longer_than_the_bound() -> None:
         assert [u.id for u in out] == ids
 
 
-def test_a_text_that_ends_no_sentence_waits_for_the_rest() -> None:
-    for hints, ids in (
-        ([1], [1, 1]),
-        ([7], [1, 2]),
-        ([1, None], [1, 2]),
-    ):
-        segmenter, out = Segmenter(JOINING), []
-        for index, probability in enumerate([0.9] * 20 + [0.0] * 20 + [0.9] * 30 + [0.0] * 40):
-            block = AudioBlock(index * BLOCK_SAMPLES, np.zeros(BLOCK_SAMPLES, np.float32))
-            out += segmenter.push(block, probability)
-            if index == 25:
-                for unfinished in hints:
-                    segmenter.expect_more(unfinished)
+def hinted(
+    vad: Vad, hints: dict[int, tuple[int, float]], *blocks: tuple[float, int]
+) -> list[Utterance]:
+    """Push speech and silence; behind so many blocks a text tells which utterance may go on."""
+    segmenter, out = Segmenter(vad), []
+    for index, probability in enumerate(p for p, count in blocks for _ in range(count)):
+        block = AudioBlock(index * BLOCK_SAMPLES, np.zeros(BLOCK_SAMPLES, np.float32))
+        out += segmenter.push(block, probability)
+        if index in hints:
+            key, share = hints[index]
+            newest = out[-1] if out and out[-1].id == key else replace(out[-1], id=key)
+            segmenter.expect_more(newest, share)
+    return out
+
+
+SPEECH = ((0.9, 20), (0.0, 20), (0.9, 30), (0.0, 40))
+
+
+@pytest.mark.parametrize(
+    ("hints", "ids"),
+    [({25: (1, 1.0)}, [1, 1]), ({25: (7, 1.0)}, [1, 2]), ({25: (1, 1.0), 26: (1, 0.0)}, [1, 2])],
+)
+def test_a_text_that_ends_no_sentence_waits_for_the_rest(
+    hints: dict[int, tuple[int, float]], ids: list[int]
+) -> None:
+    assert [u.id for u in finals(hinted(JOINING, hints, *SPEECH))] == ids
+
+
+HOLDING = EAGER.model_copy(update={"hold_ms": 640, "join_ms": 0, "reopen_ms": 0})
+"""In blocks: eager after 3, final after 7, after 20 if the text surely goes on."""
+
+
+@pytest.mark.parametrize(
+    ("share", "pause", "ids"),
+    [(1.0, 19, [1]), (1.0, 20, [1, 2]), (0.0, 7, [1, 2]), (0.5, 13, [1]), (0.5, 14, [1, 2])],
+)
+def test_what_goes_on_is_no_final_yet(share: float, pause: int, ids: list[int]) -> None:
+    blocks = ((0.9, 20), (0.0, pause), (0.9, 30), (0.0, 40))
+    out = hinted(HOLDING, {22: (1, share)}, *blocks)
+    assert [u.id for u in finals(out)] == ids
+    assert [u.cause for u in out if u.cause != "partial"][:2] == [
+        "eager",
+        "resumed" if ids == [1] else "silence",
+    ]
+
+
+def test_a_text_that_is_not_there_yet_is_waited_for_but_not_long() -> None:
+    for pause, ids in ((16, [1]), (17, [1, 2])):
+        out = hinted(HOLDING, {}, (0.9, 20), (0.0, pause), (0.9, 30), (0.0, 40))
         assert [u.id for u in finals(out)] == ids
+
+
+def test_what_an_earlier_text_told_does_not_hold_for_a_later_one() -> None:
+    out = hinted(HOLDING, {22: (1, 1.0)}, (0.9, 20), (0.0, 10), (0.9, 9), (0.0, 18), (0.9, 30))
+    assert [u.cause for u in out if u.id == 1 and u.final] == ["silence"]
+
+
+def test_what_waits_for_more_is_final_when_an_operator_acts() -> None:
+    segmenter, out = Segmenter(HOLDING), []
+    for index, probability in enumerate([0.9] * 20 + [0.0] * 9):
+        block = AudioBlock(index * BLOCK_SAMPLES, np.zeros(BLOCK_SAMPLES, np.float32))
+        out += segmenter.push(block, probability)
+        if out and out[-1].cause == "eager":
+            segmenter.expect_more(out[-1], 1.0)
+            segmenter.settle()
+    assert [u.cause for u in finals(out)] == ["silence"]
 
 
 def halves(*blocks: tuple[float, int], eager_ms: int = 96) -> list[Utterance]:
     """Push speech and silence to a segmenter that knows of no text that ends."""
     segmenter, out = Segmenter(JOINING.model_copy(update={"eager_ms": eager_ms})), []
-    segmenter.expect_more(1)
+    segmenter._told = (1, 1, 1.0)
     for index, probability in enumerate(p for p, count in blocks for _ in range(count)):
         block = AudioBlock(index * BLOCK_SAMPLES, np.zeros(BLOCK_SAMPLES, np.float32))
         out += segmenter.push(block, probability)
@@ -479,6 +533,7 @@ SETTINGS = [
     VAD,
     JOINING,
     EAGER.model_copy(update={"reopen_ms": 0, "silence_ms": 640}),
+    HOLDING,
     EAGER.model_copy(update={"eager_ms": 0, "max_utterance_s": 2.0, "min_speech_ms": 250}),
 ]
 RUNS = st.lists(

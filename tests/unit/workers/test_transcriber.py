@@ -19,6 +19,7 @@ from pipeline.core.terms import WantedTerm
 from pipeline.core.types import Caption, Pcm, Recognition, Transcript, Translation, Utterance
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines.protocols import Recognizer, Translator
+from pipeline.text.sentence_end import goes_on
 from pipeline.workers.degradation import LIMIT_S, Degradation, Rung, Waits
 from pipeline.workers.queues import Draft, DraftQueue, Retranslation, UtteranceQueue
 from pipeline.workers.transcriber import Transcribe
@@ -490,10 +491,13 @@ def test_half_a_sentence_waits_for_its_other_half_and_so_does_a_word_or_two(
 ) -> None:
     bench = Bench(recognizer=FakeRecognizer([Speech(0.0, 2.0, text)]), read_all=False)
     bench.worker.configure(changed(bench.worker.settings, {"stt.hotwords": hotwords}))
-    told: list[int | None] = []
-    bench.worker._expect_more = told.append
+    told: list[tuple[int, float]] = []
+    bench.worker._expect_more = lambda utterance, share: told.append((utterance.id, share))
     bench.worker.take(final())
-    assert told == [1 if waits else None]
+    assert told == [(1, float(waits))]
+    bench.worker.configure(changed(bench.worker.settings, {"vad.hold_ms": 1200}))
+    bench.worker.take(final())
+    assert told[1][1] == (1.0 if waits else pytest.approx(goes_on(text, "en")))
 
 
 def test_what_was_heard_of_an_utterance_that_speech_returned_to_is_dropped() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -274,6 +275,10 @@ def test_what_an_operator_is_to_see_first_is_not_streamed() -> None:
         made.begin()
         made.run()
     assert asked == [True, False]
+    whole = draft(1)
+    made = worker(Listens(), [])
+    made.take((replace(whole, transcript=replace(whole.transcript, goes_on=0.8)), 0.0))
+    assert asked == [True, False, False], "nor is what probably goes on"
 
 
 def test_high_rungs_leave_the_engine_alone() -> None:
