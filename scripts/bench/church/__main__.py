@@ -95,10 +95,10 @@ def reference_rows() -> Iterator[str]:
     fired = sum(bool(find(text, "en")) for text in plain())
     yield f"- Sentences without a reference in which one was found: {fired} of {len(plain())}."
     for name in ("practice", "unseen"):
-        right = Counter[str]()
+        read = Counter[str]()
         rows = [line.split("\t") for line in (HERE / f"{name}_en.tsv").read_text().splitlines()]
-        right.update(kind for kind, text, *ref in rows if _found(text, "en") == "".join(ref))
-        told = (f"{_KINDS[k]} {right[k]} of {n}" for k, n in Counter(r[0] for r in rows).items())
+        read.update(kind for kind, text, *ref in rows if _found(text, "en") == "".join(ref))
+        told = (f"{_KINDS[k]} {read[k]} of {n}" for k, n in Counter(r[0] for r in rows).items())
         yield f"- Sentences of the list `{name}` that are read right: {', '.join(told)}."
     marian = Marian(bundled("models", "starter", "marian"))
     marian.load()
