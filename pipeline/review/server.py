@@ -77,11 +77,17 @@ _DECISION: TypeAdapter[_Approval | _Refusal] = TypeAdapter(
 class ReviewServer:
     """Serves one review until it is closed."""
 
-    def __init__(self, review: Review, settings: schema.Server, *, token: str) -> None:
-        """Read the pages. Raises ServerError (pages-missing)."""
+    def __init__(
+        self, review: Review, settings: schema.Server, *, token: str, taught: str = ""
+    ) -> None:
+        """Read the pages. Raises ServerError (pages-missing).
+
+        `taught` is what the last review has taught, for the page.
+        """
         self._review = review
         self._settings = settings
         self._token = token.encode()
+        self._taught = taught
         self._pass = secrets.token_urlsafe(
             32
         )  # the cookie's value; the token itself is in no cookie
@@ -237,7 +243,12 @@ class ReviewServer:
 
     def _all(self) -> bytes:
         items = self._review.items()
-        message = {"type": "review", "session": self._review.folder.name, "items": items}
+        message = {
+            "type": "review",
+            "session": self._review.folder.name,
+            "items": items,
+            "taught": self._taught,
+        }
         return orjson.dumps({**message, **self._counts()})
 
     def _counts(self) -> dict[str, int]:

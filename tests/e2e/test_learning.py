@@ -49,7 +49,15 @@ def test_what_operators_correct_becomes_a_model_and_goes_again(
     data = DataFolder(Path("learning"))
     assert {pair.source for pair in data.pairs()} == {"operator"}
     Path("glossary.tsv").write_text(GLOSSARY)
-    mixed = ["learn", "mix", "--general", str(SERMON_PHRASES), "--general-pairs", "300"]
+    mixed = [
+        "learn",
+        "mix",
+        "--own-only",
+        "--general",
+        str(SERMON_PHRASES),
+        "--general-pairs",
+        "300",
+    ]
     assert main([*mixed, "--pairs", "600", "--glossary", "glossary.tsv"]) == 0
     trained = ["learn", "translate", "--role", "marian", "--minutes", "0.5", "--threads", "2"]
     assert main(trained) == 0

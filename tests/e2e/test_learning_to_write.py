@@ -53,7 +53,15 @@ def test_a_term_that_operators_corrected_is_written_right(
 
     assert main(["learn", "collect"]) == 0
     Path("glossary.tsv").write_text(GLOSSARY)
-    mixed = ["learn", "mix", "--general", str(SERMON_PHRASES), "--general-pairs", "150"]
+    mixed = [
+        "learn",
+        "mix",
+        "--own-only",
+        "--general",
+        str(SERMON_PHRASES),
+        "--general-pairs",
+        "150",
+    ]
     assert main([*mixed, "--pairs", "400", "--glossary", "glossary.tsv"]) == 0
     cut = ["--gguf", str(gemma_270m), "--mix", "learning/mix", "--out", "cut"]
     assert cut_vocabulary.main(cut) == 0

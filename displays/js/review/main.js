@@ -40,6 +40,8 @@ function take(message) {
   if (message.type === "review") {
     at("session").textContent = message.session;
     for (const id of ["tools", "report", "help", "order"]) at(id).hidden = false;
+    at("taught").textContent = message.taught ?? "";
+    at("taught").hidden = !message.taught;
     list.fill(message.items);
     // They are decided once, however often they are sent.
     for (const decision of unconfirmed.values()) connection.send(decision);

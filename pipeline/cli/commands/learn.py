@@ -100,6 +100,8 @@ def add(commands: Commands) -> None:
     )
     step.add_argument("--glossary", type=Path, metavar="FILE", help="term, a tab, its translation")
     step.add_argument("--general", type=Path, metavar="FILE", help="modern pairs (learn.general)")
+    says = "leave out Bibles, church talk, glossary and modern sentences that ship"
+    step.add_argument("--own-only", dest="ships", action="store_false", help=says)
     step.add_argument("--not-in", type=Path, nargs="*", default=[], metavar="FILE", help=_NOT_IN)
     step.add_argument("--stage", choices=["first", "later"], default="first", help=_STAGE)
     step.add_argument("--pairs", type=int, default=20_000, help="but the general (%(default)s)")
@@ -238,7 +240,8 @@ def _mix(arguments: argparse.Namespace) -> int:
         glossary=arguments.glossary,
         general=general,
         rules=dictionary.lexicon.rules,
-        terms=dictionary.glossaries.of(settings.translate.target).terms,
+        terms=dictionary.glossaries.of(settings.translate.target).terms if arguments.ships else (),
+        ships=arguments.ships,
         not_in=arguments.not_in,
     )
     asked = MixSettings(

@@ -6,7 +6,9 @@ import argparse
 import asyncio
 import signal
 import sys
-from contextlib import closing
+from collections.abc import Callable
+from contextlib import closing, suppress
+from functools import partial
 from pathlib import Path
 
 from pipeline.cli.browser import add_browser, is_wanted, link_with, open_with_token
@@ -14,8 +16,10 @@ from pipeline.cli.options import Commands, add_command, session_of, settings_of
 from pipeline.config import schema
 from pipeline.config.schema import Settings
 from pipeline.core import logs
-from pipeline.core.errors import ServerError
+from pipeline.core.errors import LearningError, ServerError
 from pipeline.dictionary.store import Dictionary
+from pipeline.learning.data.folder import DataFolder
+from pipeline.learning.data.lesson import last_lesson
 from pipeline.review.server import ReviewServer
 from pipeline.review.store import Review
 from pipeline.server.operator_token import FILE, operator_token
@@ -77,7 +81,13 @@ def review(
     with closing(Review(folder, terms)) as reviewed:
         if host != _HERE or not is_wanted(browser):
             print(f"The page will ask for the operator's token ({kept}).", file=sys.stderr)
-        asyncio.run(_serve(reviewed, server, token, directory, any_port=any_port, browser=browser))
+        taught = ""
+        with suppress(LearningError):  # a data folder that is damaged stops no review
+            taught = last_lesson(DataFolder(Path(settings.learn.directory)))
+        serving = partial(ReviewServer, reviewed, token=token, taught=taught)
+        asyncio.run(
+            _serve(reviewed, serving, server, token, directory, any_port=any_port, browser=browser)
+        )
         left, name = reviewed.left, folder.name
     again = f": stark-translate review {name}" if left else ""
     print(f"{name}: {left} left to review{again}", file=sys.stderr)
@@ -86,6 +96,7 @@ def review(
 
 async def _serve(
     reviewed: Review,
+    serving: Callable[[schema.Server], ReviewServer],
     settings: schema.Server,
     token: str,
     directory: Path,
@@ -96,14 +107,14 @@ async def _serve(
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    server = ReviewServer(reviewed, settings, token=token)
+    server = serving(settings)
     try:
         await server.start()
     except ServerError as error:
         if not any_port or error.code != "port-in-use":
             raise
         # The daemon may be running: it keeps the port that phones know.
-        server = ReviewServer(reviewed, settings.model_copy(update={"port": 0}), token=token)
+        server = serving(settings.model_copy(update={"port": 0}))
         await server.start()
     try:
         logs.serving(server.address, reviewed.folder)

@@ -53,6 +53,8 @@ class Sources:
     """The dictionary's."""
     terms: Sequence[Term] = ()
     """The glossary in force; `glossary` is beside it."""
+    ships: bool = True
+    """Whether Bibles, church talk, modern sentences and frames that ship fill what is not given."""
     not_in: Sequence[Path] = ()
     """Files of pairs to measure with: nothing of them gets in."""
 
@@ -137,16 +139,16 @@ def _ingredients(
     if sources.bible is not None:
         bibles = [read_bible(sources.bible, *columns) for columns in sources.versions]
     else:
-        bibles = shipped_bibles(*langs)
+        bibles = shipped_bibles(*langs) if sources.ships else []
     general = read_general(sources.general, *langs) if sources.general else []
-    general = general or read_columns(bundled(*_MODERN), *langs)
+    general = general or _shipped(_MODERN, sources, langs)
     # The data folder has the pairs of every language that was ever set.
     learnt = [pair for pair in pairs if (pair.source_lang, pair.target_lang) == langs]
     return Ingredients(
         bibles=bibles,
         # Of general pairs the mix takes its own share, from their file.
         sermon=[_example(pair, "sermon") for pair in learnt if pair.tier != "general"],
-        talk=[_example(pair, "sermon") for pair in read_columns(bundled(*_TALK), *langs)],
+        talk=[_example(pair, "sermon") for pair in _shipped(_TALK, sources, langs)],
         # Those that the sentence decides about have no one translation.
         glossary={
             key(said): term.write[0]
@@ -155,12 +157,16 @@ def _ingredients(
             for said in term.say
         }
         | (read_glossary(sources.glossary, langs) if sources.glossary else {}),
-        frames=[(each.text, each.translation) for each in read_columns(bundled(*_FRAMES), *langs)],
+        frames=[(each.text, each.translation) for each in _shipped(_FRAMES, sources, langs)],
         rules=sources.rules,
         general=[_example(pair, "general") for pair in general],
         confusions=read_confusions(data),
         held_out=[pair.text for pair in held_out],
     )
+
+
+def _shipped(parts: Sequence[str], sources: Sources, langs: tuple[str, str]) -> list[LearningPair]:
+    return read_columns(bundled(*parts), *langs) if sources.ships else []
 
 
 def _example(pair: LearningPair, part: str) -> Example:

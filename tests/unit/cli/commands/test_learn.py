@@ -50,12 +50,14 @@ def test_mix_says_what_is_in_it_and_what_is_lacking(capsys: pytest.CaptureFixtur
     verse = "Ruth\t1\t1\tNow.\tEntonces."
     Path("bible.tsv").write_text(f"book\tchapter\tverse\ten\tes\n{verse}\n")
     asked = ["learn", "mix", "--data", "learning", "--bible", "bible.tsv", "--pairs", "10"]
+    asked += ["--general-pairs", "0"]
     assert main([*asked, "--versions", "en:es"]) == 0
     said = capsys.readouterr().out
-    assert "3 pairs: " in said
     assert "1 bible" in said
     assert "6 pairs of bible are lacking" in said
-    assert len(Path("learning/mix/train.jsonl").read_text().splitlines()) == 3
+    count = len(Path("learning/mix/train.jsonl").read_text().splitlines())
+    assert f"{count} pairs: " in said
+    assert "that are not general: " in said
     assert main([*asked, "--versions", "en"]) == 2
 
 
