@@ -5,7 +5,7 @@ Each is told the same things in the same order, and takes what it can use.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -72,11 +72,16 @@ class Sink:
 class Screen(Sink):
     """A terminal or what stands in for it. Called on the event loop, so no method may wait."""
 
+    at_desk: Callable[[str], None] | None = None
+    """Called with the address of the operator's page when that is up."""
+
     def show_address(self, address: str, mode: Mode, folder: Path) -> None:
         """Tell where the pages are: the server is up."""
 
-    def show_operator_page(self, page: str, token: str) -> None:
+    def show_operator_page(self, page: str, token: str) -> None:  # noqa: ARG002 - for screens
         """Tell where the operator's page is, and where its token is kept."""
+        if self.at_desk is not None:
+            self.at_desk(page)
 
     def show_summary(self, what: RenderableType) -> None:
         """Print the session's result, after `close`."""

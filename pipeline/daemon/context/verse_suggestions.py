@@ -151,13 +151,13 @@ def open_verse_desk(settings: Settings, tell: Tell) -> VerseDesk:
 
 
 def _passages(lang: str) -> Passages | None:
-    """Return what recognizes verses, None if its index is old. Raises VersesError."""
+    """Return what recognizes verses, None if its index is to be built. Raises VersesError."""
     try:
         return Passages(index_store.load(lang), lang)
     except VersesError as error:
-        if error.code != "verses-outdated":
+        if error.code not in index_store.MENDED:
             raise
-        log.info("index of verses is old", reason=error.message)
+        log.info("index of verses is built", reason=error.message)
         return None
 
 

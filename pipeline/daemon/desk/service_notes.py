@@ -30,7 +30,8 @@ log = structlog.get_logger()
 def take_notes(directory: Path, session: Path, mode: Mode) -> Notes:
     """Return the notes of a session, none if it has none; a service takes those that wait.
 
-    A rehearsal leaves them where they are. Broken notes are logged: the service goes on without.
+    A rehearsal leaves them where they are, a demonstration has its own only. Broken notes are
+    logged: the service goes on without.
     """
     waiting, own = directory / NOTES, session / NOTES
     try:
@@ -38,7 +39,7 @@ def take_notes(directory: Path, session: Path, mode: Mode) -> Notes:
         if mode == "live" and waiting.exists() and not own.exists():
             # Moved, not copied: they are for one service only.
             waiting.replace(own)
-        place = own if own.exists() or mode == "live" else waiting
+        place = own if own.exists() or mode != "dry-run" else waiting
         return read_notes(place) if place.exists() else Notes()
     except (NotesError, OSError) as error:
         log.warning("no notes", error=str(error))
@@ -59,7 +60,7 @@ class ServiceNotes:
         self._target = context.board.target
         self._lang = lang
         session, mode = context.recorder.folder, context.facts.mode
-        self._place = (session if mode == "live" else directory) / NOTES
+        self._place = (directory if mode == "dry-run" else session) / NOTES
         self._upload = bytearray()
         self._reading = asyncio.Lock()  # one file at a time: each may take a core
         self._terms: list[Term] = []
