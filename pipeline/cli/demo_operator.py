@@ -21,9 +21,6 @@ from pipeline.core.threads import Thread
 
 log = structlog.get_logger()
 
-_SEEN_S = 2.5
-"""So long a mistake stands before it is corrected: people are to see it."""
-
 
 class DemoOperator:
     """Adds the preacher's notes, shows suggested verses, corrects what the recording tells to.
@@ -31,10 +28,15 @@ class DemoOperator:
     `script` is the recording's reference (demo/service.json).
     """
 
-    def __init__(self, page: str, token: str, script: Mapping[str, Any], notes: Path) -> None:
-        """Take the address of the desk's page and the operator's token."""
+    def __init__(
+        self, page: str, token: str, script: Mapping[str, Any], notes: Path, *, seen_s: float = 2.5
+    ) -> None:
+        """Take the address of the desk's page and the operator's token.
+
+        A mistake stands for `seen_s` before it is corrected: people are to see it.
+        """
         self._uri = f"{page.replace('http', 'ws', 1).removesuffix('operator')}ws?kind=operator"
-        self._token, self._notes = token, notes
+        self._token, self._notes, self._seen_s = token, notes, seen_s
         self._sections: list[Mapping[str, Any]] = list(script["sections"])
         self._sentences: Sequence[Mapping[str, Any]] = script["sentences"]
         self._wrong = [each for each in self._sentences if each.get("correct")]
@@ -44,12 +46,13 @@ class DemoOperator:
         # A demo without its operator is still one.
         gone = "The demo's operator has left"
         Thread(
-            lambda: asyncio.run(self._work()),
+            lambda: asyncio.run(self.work()),
             "demo operator",
             failed=lambda error: log.warning("demo", says=f"{gone}: {error}."),
         ).start()
 
-    async def _work(self) -> None:
+    async def work(self) -> None:
+        """Work until the service ends."""
         try:
             # The backlog of a desk may be large; a proxy has no business in between.
             async with connect(self._uri, max_size=None, proxy=None) as desk:
@@ -74,7 +77,7 @@ class DemoOperator:
                 span = message["start_s"], message["end_s"]
                 if heard and (said := self._said(*span)) and said != heard:
                     self._wrong = []
-                    await asyncio.sleep(_SEEN_S)
+                    await asyncio.sleep(self._seen_s)
                     self._say(f"what was heard is corrected: “{said}”")
                     await _send(desk, type="command", name="correct", id=caption, text=said)
 

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from pipeline.church.scripture import index_store
 from pipeline.cli import streams
 from pipeline.cli.browser import add_browser, open_with_token
 from pipeline.cli.commands.run import SYNTHETIC, serve
 from pipeline.cli.demo_operator import DemoOperator
 from pipeline.cli.options import Commands, add_command, add_serving, settings_of
 from pipeline.config.schema import Settings
-from pipeline.core.errors import ModelError
+from pipeline.core.errors import ModelError, VersesError
 from pipeline.core.resources import bundled
 from pipeline.daemon.context.sinks import Screen
 from pipeline.models.automatic import AUTO, FIRST, names_in_use, recognizer_name
@@ -69,6 +70,8 @@ def _demo(arguments: argparse.Namespace) -> int:
     settings = settings_of(arguments, DEMO | forced).settings
     if settings.stt.model == AUTO and not arguments.offline:
         _have_real_recognizer(settings)
+    if settings.church.verses != "off":
+        _have_index(settings.translate.source)
     name = _ROBOT if recognizer_name(settings) == STARTER_MODEL else _PEOPLE
     if name == _PEOPLE and settings.translate.final.model == STARTER_MODEL:
         # The starter's two translators know French as well.
@@ -104,11 +107,20 @@ def sentences(result: Score, models: Iterable[str]) -> list[str]:
     """Say how it went, for people: how quick and how right, on what, and what is next."""
     took = result.last_syllable_to_final
     quick = "" if took is None else f"Captions came {took.p50 / 1000:.1f} s after the last word. "
-    wrong = "No word was" if not result.wer else f"{result.wer:.0%} of the words were"
-    told = [f"{quick}{wrong} misheard."]
+    told = [f"{quick}{1 - min(1.0, result.wer or 0):.0%} of the words were heard right."]
     if STARTER_MODEL in models:
         told.append(_SMALL)
     return [*told, _NEXT]
+
+
+def _have_index(lang: str) -> None:
+    """Build the index of verses before anything is read: in a service it may come a little late."""
+    if not (index_store.folder(lang) / "index.json").exists():
+        streams.say("Building the index of Bible verses, once: some seconds.")
+        try:
+            index_store.renew(lang)
+        except VersesError as error:
+            streams.say(f"No printed verses: {error}")
 
 
 def _have_real_recognizer(settings: Settings) -> None:

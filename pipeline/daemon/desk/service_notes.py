@@ -30,16 +30,18 @@ log = structlog.get_logger()
 def take_notes(directory: Path, session: Path, mode: Mode) -> Notes:
     """Return the notes of a session, none if it has none; a service takes those that wait.
 
-    A rehearsal leaves them where they are, a demonstration has its own only. Broken notes are
-    logged: the service goes on without.
+    A rehearsal leaves them where they are; those that wait are none of a demonstration's. Broken
+    notes are logged: the service goes on without.
     """
+    if mode == "demo":
+        return Notes()
     waiting, own = directory / NOTES, session / NOTES
     try:
         give_back_left_notes(directory, session)
         if mode == "live" and waiting.exists() and not own.exists():
             # Moved, not copied: they are for one service only.
             waiting.replace(own)
-        place = own if own.exists() or mode != "dry-run" else waiting
+        place = own if own.exists() or mode == "live" else waiting
         return read_notes(place) if place.exists() else Notes()
     except (NotesError, OSError) as error:
         log.warning("no notes", error=str(error))
@@ -60,7 +62,9 @@ class ServiceNotes:
         self._target = context.board.target
         self._lang = lang
         session, mode = context.recorder.folder, context.facts.mode
-        self._place = (directory if mode == "dry-run" else session) / NOTES
+        self._place = (session if mode == "live" else directory) / NOTES
+        # A demonstration's are never written: a service would find them.
+        self._is_kept = mode != "demo"
         self._upload = bytearray()
         self._reading = asyncio.Lock()  # one file at a time: each may take a core
         self._terms: list[Term] = []
@@ -133,7 +137,8 @@ class ServiceNotes:
         # Before it is written: if the disk is full, the service knows the names all the same.
         self.use(notes)
         self._operators.notes(self.message)
-        await asyncio.to_thread(write_notes, self._place, written(notes, "notes at the desk"))
+        if self._is_kept:
+            await asyncio.to_thread(write_notes, self._place, written(notes, "notes at the desk"))
 
 
 def _term(say: str, write: str) -> Term | None:
