@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Browser, expect
 
-from scripts.support.display_server import DisplayServer
 from scripts.support.captions import caption
+from scripts.support.display_server import DisplayServer
 
 pytestmark = pytest.mark.browser
 

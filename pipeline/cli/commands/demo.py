@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -42,6 +43,7 @@ STARTER = {
 """Settings of --starter: the demo runs on the shipped models only."""
 _ROBOT, _PEOPLE = "sermon", "service"
 """What is played: the starter recognizer knows the voices of the first one only."""
+_LATE_MS = 3000
 _NEXT = (
     "Next, hear yourself: `stark-translate run`. (`stark-translate demo --details`: all figures.)"
 )
@@ -107,7 +109,10 @@ def sentences(result: Score, models: Iterable[str]) -> list[str]:
     """Say how it went, for people: how quick and how right, on what, and what is next."""
     took = result.last_syllable_to_final
     quick = "" if took is None else f"Captions came {took.p50 / 1000:.1f} s after the last word. "
-    told = [f"{quick}{1 - min(1.0, result.wer or 0):.0%} of the words were heard right."]
+    if took is not None and took.p50 > _LATE_MS:
+        quick += "That is late: this machine was too busy, or is too slow. "
+    right = math.floor(100 * (1 - min(1.0, result.wer or 0.0)))
+    told = [f"{quick}{right}% of the words were heard right."]
     if STARTER_MODEL in models:
         told.append(_SMALL)
     return [*told, _NEXT]

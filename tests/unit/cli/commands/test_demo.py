@@ -21,7 +21,6 @@ from scripts.support.program import call
 from tests.support.model_fixtures import pulled, starter_files
 from tests.support.package_index import pip_asks_only
 
-
 NOTHING = Found(found=0, of=0)
 EMPTY = Score(
     session="s", audio_s=0, utterances=0, finals=0, engines={}, filtered={}, uncovered=[], wer=None,
