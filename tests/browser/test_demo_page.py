@@ -32,10 +32,11 @@ def test_three_pages_in_one_show_a_caption_each_in_its_language(
         expect(desk.get_by_text("Pause", exact=True)).to_be_visible()
         assert "token" not in page.url
         assert page.evaluate("document.documentElement.scrollWidth") <= size[0]
-        wide, high = page.locator(".wall div").bounding_box() or {}, size[1]
-        assert wide["width"] / wide["height"] == pytest.approx(16 / 9, rel=0.02)
+        wall_box = page.locator(".wall div").bounding_box()
+        assert wall_box is not None
+        assert wall_box["width"] / wall_box["height"] == pytest.approx(16 / 9, rel=0.02)
         if size[0] > 1000:
-            assert page.evaluate("document.documentElement.scrollHeight") <= high
+            assert page.evaluate("document.documentElement.scrollHeight") <= size[1]
         assert problems == []
         page.close()
 
