@@ -57,7 +57,7 @@ venv: .venv/runtime  ## Make .venv with what the daemon needs
 dev: .venv/dev  ## ... and with what the tests need
 train: .venv/train .venv/llama.cpp/convert_hf_to_gguf.py  ## ... and with what the scripts that make models need (torch)
 
-demo: .venv/runtime  ## Play the demo sermon through everything, in real time, and score the captions
+demo: .venv/runtime  ## Play a recorded service through everything: wall, phone and desk in the browser
 	$(BIN)/stark-translate demo $(ARGS)
 
 test: .venv/dev  ## Run all tests, two files at a time (make test ARGS="-n 0": one after the other)

@@ -94,8 +94,9 @@ class RichScreen(Screen):
         atexit.register(self.close)
         self._thread.start()
 
-    def show_operator_page(self, page: str, token: str) -> None:  # noqa: ARG002 - for logs
+    def show_operator_page(self, page: str, token: str) -> None:
         """Say where the operator's page is, above the captions."""
+        super().show_operator_page(page, token)
         self._printed.put(
             Text.assemble(
                 *("The desk is at ", (page, "bold"), "; "),

@@ -5,6 +5,8 @@ A live view on a terminal, log lines elsewhere.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import structlog
 from rich.console import Console, RenderableType
 
@@ -18,15 +20,17 @@ __all__ = ["LineScreen", "RichScreen", "Screen", "level_bar", "make_screen"]
 log = structlog.get_logger()
 
 
-def make_screen() -> Screen:
-    """Return a RichScreen when standard output is a terminal that can do it, else a LineScreen."""
+def make_screen(at_desk: Callable[[str], None] | None = None) -> Screen:
+    """Return a RichScreen when standard output is a terminal that can do it, else a LineScreen.
+
+    `at_desk` is called with the address of the operator's page when that is up.
+    """
     console = Console()
-    return (
-        RichScreen(console)
-        # A dumb terminal cannot move its cursor: the live lines would fill it.
-        if console.is_terminal and not console.is_dumb_terminal
-        else LineScreen()
-    )
+    # A dumb terminal cannot move its cursor: the live lines would fill it.
+    can = console.is_terminal and not console.is_dumb_terminal
+    screen = RichScreen(console) if can else LineScreen()
+    screen.at_desk = at_desk
+    return screen
 
 
 class LineScreen(Screen):
@@ -35,6 +39,7 @@ class LineScreen(Screen):
     def show_operator_page(self, page: str, token: str) -> None:
         """Log both."""
         log.info("operator", page=page, token=token)
+        super().show_operator_page(page, token)
 
     def on_caption(self, message: CaptionMessage, lang: str) -> None:  # noqa: ARG002 - one is shown
         """Log a final; its words only for those who ask for "debug".

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
-from rich.table import Table
-from rich.text import Text
 
-from pipeline.captions.subtitles import cues
 from pipeline.core.errors import SessionError
 from pipeline.evaluation.word_errors import partners, word_errors
-from pipeline.session.reader import read_journal
 from pipeline.text.words import words
 
 _STOP = re.compile(r"[.!?][\"'»”’)]*$")
@@ -68,12 +64,6 @@ def read_voices(folder: Path) -> dict[Path, Voice]:
     return {folder / name: voice for name, voice in voices.items()}
 
 
-def score_session(folder: Path, voices: Mapping[Path, Voice]) -> VoicesScore:
-    """Score a session in which these recordings were played. Raises SessionError."""
-    heard = " ".join(cue.text for cue in cues(read_journal(folder), "source"))
-    return score_text([voice.text for voice in voices.values()], heard)
-
-
 def score_text(texts: Sequence[str], heard: str) -> VoicesScore:
     """Compare what was recognized with what was said, `texts` holding at least one word."""
     sentences = [sentence for text in texts for sentence in _sentences(text)]
@@ -101,23 +91,6 @@ def score_text(texts: Sequence[str], heard: str) -> VoicesScore:
         stops=stops,
         lost=tuple(lost),
     )
-
-
-def voices_table(result: VoicesScore, models: Mapping[str, str]) -> Table:
-    """Return the score as a table for people; `models` says which engine ran on which."""
-    out = Table(title="Human voices", show_header=False)
-    out.add_column("measure")
-    out.add_column("value")
-    for engine, model in models.items():
-        out.add_row(engine, model)
-    out.add_section()
-    lost = Text("0")
-    if result.lost:
-        lost = Text(f"{len(result.lost)}: {' / '.join(result.lost[:3])}", "bold red")
-    out.add_row("recognized text: WER", f"{result.wer:.1%} of {result.words} words")
-    out.add_row("sentences with their full stop", f"{result.stops} of {result.sentences}")
-    out.add_row("sentences lost", lost)
-    return out
 
 
 def _sentences(text: str) -> Iterator[_Sentence]:

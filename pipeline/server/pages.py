@@ -48,16 +48,17 @@ SECURITY = {
         "font-src 'self'; media-src 'self'; manifest-src 'self'; "
         # For older iPhones a socket of the same host is not 'self'.
         "connect-src 'self' ws: wss:; "
-        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+        # The demo's page has three of ours in frames; nobody else's page can.
+        "frame-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
     ),
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "DENY",
+    "X-Frame-Options": "SAMEORIGIN",
 }
-"""Headers of every answer: nothing inline, nothing from or to another host, in no frame."""
+"""Headers of every answer: nothing inline, nothing from or to others, in no frame but ours."""
 
 
 @dataclass(frozen=True, slots=True)

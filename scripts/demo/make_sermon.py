@@ -20,10 +20,13 @@ import numpy as np
 import soundfile
 import soxr
 
+from scripts.demo import kokoro
 from scripts.demo.music import Samples, SermonError, Table, amplitude, music, rms
 from scripts.support.paths import ROOT
 
 DEMO = ROOT / "demo"
+STEPS = ROOT / "displays" / "js" / "demo" / "steps.js"
+"""What the demo's page says while service.flac plays."""
 # Speech begins and ends at the first and last sample above this level, relative to the
 # sentence's peak.
 SPEECH_THRESHOLD_DB = -40.0
@@ -34,10 +37,7 @@ _OPEN_END = re.compile(r"[^\W_]$")
 
 def speak(text: str, voice: Table, rate_hz: int) -> tuple[Samples, int, int]:
     """One sentence at its voice's level: mono samples, and where speech starts and ends in them."""
-    with tempfile.TemporaryDirectory() as folder:
-        wav = Path(folder) / "sentence.wav"
-        subprocess.run(_speech_command(text, voice, wav), check=True, capture_output=True)
-        samples, native_hz = soundfile.read(wav, dtype="float64")
+    samples, native_hz = _synthesized(text, voice)
     samples = soxr.resample(samples - np.mean(samples), native_hz, rate_hz)
     loud = np.flatnonzero(
         np.abs(samples) > amplitude(SPEECH_THRESHOLD_DB) * np.max(np.abs(samples))
@@ -52,6 +52,15 @@ def speak(text: str, voice: Table, rate_hz: int) -> tuple[Samples, int, int]:
     return samples * amplitude(voice["speech_dbfs"]) / rms(samples[start:end]), start, end
 
 
+def _synthesized(text: str, voice: Table) -> tuple[Samples, int]:
+    if voice["engine"] == "kokoro":
+        return kokoro.speak(text, voice["voice"], voice["speed"]), kokoro.RATE_HZ
+    with tempfile.TemporaryDirectory() as folder:
+        wav = Path(folder) / "sentence.wav"
+        subprocess.run(_speech_command(text, voice, wav), check=True, capture_output=True)
+        return soundfile.read(wav, dtype="float64")  # type: ignore[no-any-return]
+
+
 def _speech_command(text: str, voice: Table, wav: Path) -> list[str]:
     if voice["engine"] == "espeak-ng":
         options = ["-v", voice["voice"], "-s", str(voice["rate_wpm"]), "-p", str(voice["pitch"])]
@@ -60,7 +69,8 @@ def _speech_command(text: str, voice: Table, wav: Path) -> list[str]:
         stretch = f"duration_stretch={voice['stretch']}"
         return ["flite", "-voice", voice["voice"], "--setf", stretch, "-o", str(wav), "-t", text]
     raise SermonError(
-        "unknown-engine", f"voices: engine is {voice['engine']!r}; use 'espeak-ng' or 'flite'"
+        "unknown-engine",
+        f"voices: engine is {voice['engine']!r}; use 'kokoro', 'espeak-ng' or 'flite'",
     )
 
 
@@ -140,7 +150,8 @@ class Tape:
             for sentence in section["sentence"]:
                 self.sentence(sentence, section, voices[section["voice"]])
         bounds = {"start_s": self.seconds(begin), "end_s": self.seconds(self.length)}
-        self.sections.append({"name": section["name"], "kind": section["kind"], **bounds})
+        says = {key: section[key] for key in ("says",) if key in section}
+        self.sections.append({"name": section["name"], "kind": section["kind"], **bounds, **says})
 
     def sentence(self, sentence: Table, section: Table, voice: Table) -> None:
         """Speak one sentence and the silence after it."""
@@ -154,6 +165,7 @@ class Tape:
             "es": sentence["es"],
             "terms": [{"en": en, "es": es} for en, es in sentence.get("terms", ())],
         }
+        told |= {key: sentence[key] for key in ("correct", "verse") if key in sentence}
         if pauses:
             told["pauses"] = [
                 [self.seconds(self.length + first), self.seconds(self.length + behind)]
@@ -191,6 +203,16 @@ def render(source: Table, only: str | None = None) -> tuple[Samples, Table]:
         "sections": tape.sections,
         "sentences": tape.sentences,
     }
+
+
+def steps(description: Table) -> str:
+    """The module that the demo's page reads: when each section begins and what there is to see."""
+    lines = []
+    for each in description["sections"]:
+        step = {"from": each["start_s"], "name": each["name"], "says": each["says"]}
+        lines.append(f"  {json.dumps(step, ensure_ascii=False)},\n")
+    made = "// Made of demo/service.toml by scripts/demo/make_sermon.py."
+    return f"{made}\nexport const STEPS = [\n{''.join(lines)}];\n"
 
 
 REFUSALS = (
@@ -240,6 +262,8 @@ def main(arguments: list[str] | None = None) -> int:
     soundfile.write(audio, samples, description["sample_rate"], "PCM_16", compression_level=1.0)
     text = json.dumps(description, ensure_ascii=False, indent=1)
     (options.out / f"{stem}.json").write_text(text + "\n", "utf-8")
+    if options.source.resolve() == DEMO / "service.toml" and not options.only:
+        STEPS.write_text(steps(description), "utf-8")
     size_mb = audio.stat().st_size / 1e6
     print(f"{audio}: {description['duration_s']:.1f} s, {size_mb:.2f} MB", file=sys.stderr)
     return 0

@@ -212,7 +212,8 @@ def test_a_stereo_recording_is_heard_on_the_chosen_channel(tmp_path: Path) -> No
 
 
 def test_the_demo_scores_itself_and_misses_no_sentence(tmp_path: Path) -> None:
-    done = call("demo", "--starter", "--fast", "--port", "0", cwd=tmp_path, timeout_s=280)
+    flags = ("--starter", "--fast", "--details", "--port", "0")
+    done = call("demo", *flags, cwd=tmp_path, timeout_s=280)
     assert done.returncode == 0, done.stderr
     assert "WER" in done.stdout
     assert "chrF" in done.stdout

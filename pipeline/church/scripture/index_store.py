@@ -17,6 +17,10 @@ _BUILDING = threading.Lock()
 """Two caption languages of one service would build the same index into the same folder."""
 
 
+MENDED = ("verses-not-built", "verses-outdated")
+"""What a service puts right by itself, while its engines load."""
+
+
 def folder(lang: str) -> Path:
     """Return where the index of a spoken language is."""
     return editions.cache_directory() / lang
@@ -56,13 +60,13 @@ def build(lang: str, progress: Callable[[str], None] = lambda _: None) -> VerseI
 
 
 def renew(lang: str) -> VerseIndex:
-    """Return the index of a language, built anew if it is old. Raises VersesError."""
+    """Return the index of a language, built if there is none or an old one. Raises VersesError."""
     with _BUILDING:
         try:
             return load(lang)
         except VersesError as error:
-            # One that nobody has built, or that is damaged, is built by command only.
-            if error.code != "verses-outdated":
+            # One that is damaged is built by command only: whoever damaged it should hear of it.
+            if error.code not in MENDED:
                 raise
         return build(lang)
 

@@ -164,8 +164,12 @@ def load(folder: Path, sources: Callable[[], Mapping[str, str]] | None = None) -
     `verses-outdated`.
     """
     if not (folder / "index.json").is_file():
-        message = "Quoted verses are not recognized: there is no index of verses."
-        raise VersesError("verses-not-built", message, "Run `stark-translate verses build` once.")
+        message = "There is no index of verses yet."
+        raise VersesError(
+            "verses-not-built",
+            message,
+            "A service builds it when it starts; `stark-translate verses build` does it now.",
+        )
     try:
         facts = json.loads((folder / "index.json").read_text(encoding="utf-8"))
         # What else an index of another form has would be read wrongly.

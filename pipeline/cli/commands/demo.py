@@ -1,23 +1,33 @@
-"""`demo`: play a recording through everything, and score the captions."""
+"""`demo`: play a recorded service through everything, with an operator, and say how it went."""
 
 from __future__ import annotations
 
 import argparse
+import math
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Any
 
-from pipeline.audio.playlist import Playlist
+import orjson
+
+from pipeline.church.scripture import index_store
 from pipeline.cli import streams
+from pipeline.cli.browser import add_browser, open_with_token
 from pipeline.cli.commands.run import SYNTHETIC, serve
+from pipeline.cli.demo_operator import DemoOperator
 from pipeline.cli.options import Commands, add_command, add_serving, settings_of
 from pipeline.config.schema import Settings
-from pipeline.core.errors import ModelError
+from pipeline.core.errors import ModelError, VersesError
 from pipeline.core.resources import bundled
 from pipeline.daemon.context.sinks import Screen
 from pipeline.models.automatic import AUTO, FIRST, names_in_use, recognizer_name
 from pipeline.models.catalog import state
 from pipeline.models.library import ModelLibrary
 from pipeline.models.shipped import STARTER as STARTER_MODEL
+from pipeline.server.operator_token import token_in_force
+
+if TYPE_CHECKING:
+    from pipeline.evaluation.score import Score
 
 DEMO = {"translate.source": "en", "translate.target": "es", "audio.channel": 1}
 """Settings that the demo's recording and reference demand, whatever the church has set."""
@@ -31,53 +41,91 @@ STARTER = {
     "translate.final.prompt": "auto",
 }
 """Settings of --starter: the demo runs on the shipped models only."""
+_ROBOT, _PEOPLE = "sermon", "service"
+"""What is played: the starter recognizer knows the voices of the first one only."""
+_LATE_MS = 3000
+_NEXT = (
+    "Next, hear yourself: `stark-translate run`. (`stark-translate demo --details`: all figures.)"
+)
+_SMALL = (
+    "The translators are the small ones that ship, good for a demo and not for a service: "
+    "`stark-translate budget` names better ones for this machine."
+)
 
 
 def add(commands: Commands) -> None:
     """Add `demo`."""
-    says = "Play the demo sermon through everything and score the captions."
+    says = "Play a recorded service through everything: wall, phone and desk on one page."
     demo = add_command(commands, "demo", _demo, says)
     add_serving(demo)
+    add_browser(demo)
     demo.add_argument("--fast", action="store_true", help="as fast as the machine can")
-    what = demo.add_mutually_exclusive_group()
-    what.add_argument("--loop", action="store_true", help="again and again, until Ctrl-C")
-    what.add_argument("--pauses", action="store_true", help="long sentences with pauses in them")
-    what.add_argument("--voices", action="store_true", help="three recordings of people instead")
-    starter = "fetch nothing, and run on the models that ship"
+    demo.add_argument("--loop", action="store_true", help="again and again, until Ctrl-C")
+    starter = "fetch nothing, and run on the models that ship, with a synthetic voice"
     demo.add_argument("--starter", action="store_true", help=starter)
     demo.add_argument("--offline", action="store_true", help="fetch nothing: what is here must do")
+    demo.add_argument("--details", action="store_true", help="end with a table of all figures")
 
 
 def _demo(arguments: argparse.Namespace) -> int:
-    # Imported here: a service needs none of them.
-    from pipeline.evaluation.score import score, table  # noqa: PLC0415
-    from pipeline.evaluation.voices import (  # noqa: PLC0415
-        read_voices,
-        score_session,
-        voices_table,
-    )
+    forced: dict[str, Any] = dict(STARTER) if arguments.starter else {}
+    settings = settings_of(arguments, DEMO | forced).settings
+    if settings.stt.model == AUTO and not arguments.offline:
+        _have_real_recognizer(settings)
+    if settings.church.verses != "off":
+        _have_index(settings.translate.source)
+    name = _ROBOT if recognizer_name(settings) == STARTER_MODEL else _PEOPLE
+    if name == _PEOPLE and settings.translate.final.model == STARTER_MODEL:
+        # The starter's two translators know French as well.
+        forced["translate.targets"] = [{"lang": "fr"}]
+    played = {"audio.input": str(bundled("demo", f"{name}.flac"))}
+    pace = {"audio.pace": "fast" if arguments.fast else "realtime"}
+    loaded = settings_of(arguments, DEMO | forced | played | pace)
+    reference = bundled("demo", f"{name}.json")
 
-    pace: Literal["fast", "realtime"] = "fast" if arguments.fast else "realtime"
-    text = "pauses" if arguments.pauses else "sermon"
-    forced = STARTER if arguments.starter else {}
-    loaded = settings_of(
-        arguments,
-        DEMO | forced | {"audio.input": str(bundled("demo", f"{text}.flac")), "audio.pace": pace},
-    )
-    if loaded.settings.stt.model == AUTO and not arguments.offline:
-        _have_real_recognizer(loaded.settings)
-    voices = read_voices(bundled("demo", "voices")) if arguments.voices else {}
+    def at_desk(page: str) -> None:
+        directory = Path(loaded.settings.session.directory)
+        token = token_in_force(loaded.settings.operator.token, directory)
+        if name == _PEOPLE:
+            script = orjson.loads(reference.read_bytes())
+            DemoOperator(page, token, script, bundled("demo", "notes.md")).start()
+        open_with_token(token, f"{page.removesuffix('operator')}demo", directory, arguments.browser)
 
     def then(folder: Path, screen: Screen) -> None:
-        models = names_in_use(loaded.settings)
-        if voices:
-            screen.show_summary(voices_table(score_session(folder, voices), models))
-        else:
-            screen.show_summary(table(score(folder, bundled("demo", f"{text}.json")), models))
+        # Imported here: a service needs none of it.
+        from pipeline.evaluation.score import score, table  # noqa: PLC0415
+
+        result, models = score(folder, reference), names_in_use(loaded.settings)
+        if arguments.details:
+            screen.show_summary(table(result, models))
+        for line in sentences(result, models.values()):
+            screen.show_summary(line)
         screen.show_summary(f"The session is kept in {folder}")
 
-    source = Playlist(list(voices), name="voices", pace=pace) if voices else None
-    return serve(loaded, "demo", loop=arguments.loop, then=then, source=source)
+    return serve(loaded, "demo", loop=arguments.loop, then=then, at_desk=at_desk)
+
+
+def sentences(result: Score, models: Iterable[str]) -> list[str]:
+    """Say how it went, for people: how quick and how right, on what, and what is next."""
+    took = result.last_syllable_to_final
+    quick = "" if took is None else f"Captions came {took.p50 / 1000:.1f} s after the last word. "
+    if took is not None and took.p50 > _LATE_MS:
+        quick += "That is late: this machine was too busy, or is too slow. "
+    right = math.floor(100 * (1 - min(1.0, result.wer or 0.0)))
+    told = [f"{quick}{right}% of the words were heard right."]
+    if STARTER_MODEL in models:
+        told.append(_SMALL)
+    return [*told, _NEXT]
+
+
+def _have_index(lang: str) -> None:
+    """Build the index of verses before anything is read: in a service it may come a little late."""
+    if not (index_store.folder(lang) / "index.json").exists():
+        streams.say("Building the index of Bible verses, once: some seconds.")
+        try:
+            index_store.renew(lang)
+        except VersesError as error:
+            streams.say(f"No printed verses: {error}")
 
 
 def _have_real_recognizer(settings: Settings) -> None:

@@ -15,7 +15,6 @@ from urllib.parse import urlsplit
 
 import structlog
 
-from pipeline.audio.protocols import AudioSource
 from pipeline.cli import streams
 from pipeline.cli.options import (
     Commands,
@@ -121,14 +120,17 @@ def serve(
     *,
     loop: bool = False,
     then: Callable[[Path, Screen], None] | None = None,
-    source: AudioSource | None = None,
+    at_desk: Callable[[str], None] | None = None,
 ) -> int:
-    """Run the daemon to its end, and `then` if that was a good one; return the exit code."""
-    ended = _caption(loaded, mode, loop=loop, source=source)
+    """Run the daemon to its end, and `then` if that was a good one; return the exit code.
+
+    `at_desk` is called on the event loop with the address of the desk's page as soon as it is up.
+    """
+    ended = _caption(loaded, mode, loop=loop, at_desk=at_desk)
     # What crashed is remembered, so that each turn takes another one: there are few.
     while ended.has_other_recognizer:
         log.warning("recognizer given up", goes_on_with=recognizer_name(loaded.settings))
-        ended = _caption(loaded, mode, loop=loop, source=source)
+        ended = _caption(loaded, mode, loop=loop, at_desk=at_desk)
     gc.collect()  # of the models nothing is left: a review may be open while a service runs
     if then is not None and not ended.code and ended.folder.exists():
         then(ended.folder, ended.screen)
@@ -140,9 +142,9 @@ def serve(
 
 
 def _caption(
-    loaded: Loaded, mode: Mode, *, loop: bool, source: AudioSource | None = None
+    loaded: Loaded, mode: Mode, *, loop: bool, at_desk: Callable[[str], None] | None
 ) -> _Ended:
-    settings, screen = loaded.settings, make_screen()
+    settings, screen = loaded.settings, make_screen(at_desk)
     recognizer = recognizer_name(settings)
     logs.configure(settings.log.level, settings.log.format)
     _say_models(settings)
@@ -151,7 +153,7 @@ def _caption(
     if mode == "live" and settings.translate.compare.engine != "none":
         log.info("not compared", reason="translate.compare is for rehearsals: dry-run and demo")
     made = factory.engine_processes(settings, compare=mode != "live")
-    if source is None and settings.audio.input:
+    if settings.audio.input:
         # Before models load and a session begins: most mistakes of a first try are of this kind.
         factory.audio_file(settings).check()
     # First of all: while the models load, the rest of the program is made.
@@ -159,7 +161,7 @@ def _caption(
 
         def session(settings: Settings) -> App:
             engines = Engines(
-                source=source or factory.audio_source(settings, loop=loop),
+                source=factory.audio_source(settings, loop=loop),
                 detector=factory.speech_detector(),
                 songs=factory.song_detector(),
                 recognizer=processes.recognizer,

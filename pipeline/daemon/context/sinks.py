@@ -6,7 +6,7 @@ language of the board that a caption is on.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TypeAlias
@@ -81,11 +81,16 @@ class Sink:
 class Screen(Sink):
     """A terminal or what stands in for it. Called on the event loop, so no method may wait."""
 
+    at_desk: Callable[[str], None] | None = None
+    """Called with the address of the operator's page when that is up."""
+
     def show_address(self, address: str, mode: Mode, folder: Path) -> None:
         """Tell where the pages are: the server is up."""
 
-    def show_operator_page(self, page: str, token: str) -> None:
+    def show_operator_page(self, page: str, token: str) -> None:  # noqa: ARG002 - for screens
         """Tell where the operator's page is, and where its token is kept."""
+        if self.at_desk is not None:
+            self.at_desk(page)
 
     def show_summary(self, what: RenderableType) -> None:
         """Print the session's result, after `close`."""

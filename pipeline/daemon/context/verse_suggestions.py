@@ -151,19 +151,19 @@ def open_verse_desk(settings: Settings, tell: Tell) -> VerseDesk:
 
 
 def _passages(lang: str) -> Passages | None:
-    """Return what recognizes verses, None if its index is old. Raises VersesError."""
+    """Return what recognizes verses, None if its index is to be built. Raises VersesError."""
     try:
         return Passages(index_store.load(lang), lang)
     except VersesError as error:
-        if error.code != "verses-outdated":
+        if error.code not in index_store.MENDED:
             raise
-        log.info("index of verses is old", reason=error.message)
+        log.info("index of verses is built", reason=error.message)
         return None
 
 
 def _log_missing(error: VersesError) -> None:
-    # A start must not fail for it, and most churches will not have built the index yet.
-    say = log.info if error.code in ("verses-not-built", "verses-none") else log.warning
+    # A start must not fail for it, and many languages have no Bible here.
+    say = log.info if error.code == "verses-none" else log.warning
     say("no verses", code=error.code, message=error.message, fix=error.fix)
 
 

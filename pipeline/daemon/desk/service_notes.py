@@ -30,8 +30,11 @@ log = structlog.get_logger()
 def take_notes(directory: Path, session: Path, mode: Mode) -> Notes:
     """Return the notes of a session, none if it has none; a service takes those that wait.
 
-    A rehearsal leaves them where they are. Broken notes are logged: the service goes on without.
+    A rehearsal leaves them where they are; those that wait are none of a demonstration's. Broken
+    notes are logged: the service goes on without.
     """
+    if mode == "demo":
+        return Notes()
     waiting, own = directory / NOTES, session / NOTES
     try:
         give_back_left_notes(directory, session)
@@ -60,6 +63,8 @@ class ServiceNotes:
         self._lang = lang
         session, mode = context.recorder.folder, context.facts.mode
         self._place = (session if mode == "live" else directory) / NOTES
+        # A demonstration's are never written: a service would find them.
+        self._is_kept = mode != "demo"
         self._upload = bytearray()
         self._reading = asyncio.Lock()  # one file at a time: each may take a core
         self._terms: list[Term] = []
@@ -132,7 +137,8 @@ class ServiceNotes:
         # Before it is written: if the disk is full, the service knows the names all the same.
         self.use(notes)
         self._operators.notes(self.message)
-        await asyncio.to_thread(write_notes, self._place, written(notes, "notes at the desk"))
+        if self._is_kept:
+            await asyncio.to_thread(write_notes, self._place, written(notes, "notes at the desk"))
 
 
 def _term(say: str, write: str) -> Term | None:

@@ -1,16 +1,14 @@
 from __future__ import annotations
 
-import io
 import json
 from pathlib import Path
 
 import pytest
 import soundfile
-from rich.console import Console
 
 from pipeline.core.errors import SessionError
 from pipeline.core.resources import bundled
-from pipeline.evaluation.voices import read_voices, score_text, voices_table
+from pipeline.evaluation.voices import read_voices, score_text
 
 TOLD = [
     "The long journey home took a year. She saw a cat in the neighbor's house.",
@@ -50,14 +48,6 @@ def test_less_than_half_of_its_words_is_lost() -> None:
 def test_nothing_heard_at_all() -> None:
     result = score_text(TOLD, "")
     assert (result.wer, len(result.lost), result.stops) == (1.0, 3, 0)
-
-
-def test_the_table_names_the_models() -> None:
-    console = Console(width=100, file=io.StringIO(), record=True)
-    console.print(voices_table(score_text(TOLD, TOLD[0]), {"recognizer": "whisper-base"}))
-    shown = console.export_text()
-    for word in ("whisper-base", "25.0%", "2 of 2", "A fragment with no stop"):
-        assert word in shown
 
 
 def test_the_recordings_that_ship_are_all_described() -> None:

@@ -66,11 +66,13 @@ def test_a_verse_that_has_moved_is_found_where_it_is_now() -> None:
     assert (index_store.folder("sw") / "index.json").stat().st_ino == built.st_ino
 
 
-def test_without_an_index_none_is_built_by_the_way() -> None:
+def test_without_an_index_one_is_built_and_a_damaged_one_is_left_and_told() -> None:
     add("mine", {SHEPHERD: "Bwana"})
+    assert index_store.renew("sw").reference(0) == Reference(19, 23, 1)
+    (index_store.folder("sw") / "index.json").write_text("{}")
     with pytest.raises(VersesError) as error:
         index_store.renew("sw")
-    assert error.value.code == "verses-not-built"
+    assert error.value.code == "verses-broken"
 
 
 def test_a_bible_that_cannot_be_read_is_named_and_leaves_the_old_index_unused() -> None:

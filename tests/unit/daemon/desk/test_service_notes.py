@@ -63,6 +63,12 @@ def test_a_rehearsal_uses_them_and_leaves_them(sessions: tuple[Path, Path]) -> N
     assert (directory / "notes.toml").exists()
 
 
+def test_a_demonstration_leaves_those_that_wait_alone(sessions: tuple[Path, Path]) -> None:
+    directory, session = sessions
+    assert take_notes(directory, session, "demo") == Notes()
+    assert (directory / "notes.toml").exists()
+
+
 def test_broken_notes_end_no_service(sessions: tuple[Path, Path]) -> None:
     directory, session = sessions
     (directory / "notes.toml").write_text("names = [", "utf-8")

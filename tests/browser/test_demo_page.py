@@ -1,0 +1,53 @@
+"""The demo's page: wall, phone and desk side by side, on a screen of any size."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from scripts.support.captions import caption
+from scripts.support.display_server import DisplayServer
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.mark.parametrize("size", [(1440, 900), (1024, 768), (390, 844)])
+def test_three_pages_in_one_show_a_caption_each_in_its_language(
+    browser: Browser, size: tuple[int, int]
+) -> None:
+    with DisplayServer(mode="demo", extra_targets=["fr"]) as hall:
+        page = browser.new_page(viewport={"width": size[0], "height": size[1]}, locale="en-GB")
+        problems: list[str] = []
+        page.on("console", lambda told: problems.append(told.text))
+        page.on("pageerror", lambda error: problems.append(str(error)))
+        page.goto(f"{hall.url}/demo#token=secret")
+        hall.say(1, "Dios es fiel.", final=True)
+        hall.show_in("fr", caption(1, "God is faithful.", "Dieu est fidèle.", final=True))
+        wall, phone, desk = (page.frame_locator(f"#{name}") for name in ("wall", "phone", "desk"))
+        expect(wall.locator("#captions")).to_contain_text("Dios es fiel.")
+        expect(phone.locator("#captions")).to_contain_text("Dieu est fidèle.")
+        expect(page.locator("#phone-caption")).to_have_text("A phone: French")
+        # The token of the address has let the desk in, and stands there no longer.
+        expect(desk.locator("#login")).to_be_hidden()
+        expect(desk.get_by_text("Pause", exact=True)).to_be_visible()
+        assert "token" not in page.url
+        assert page.evaluate("document.documentElement.scrollWidth") <= size[0]
+        wall_box = page.locator(".wall div").bounding_box()
+        assert wall_box is not None
+        assert wall_box["width"] / wall_box["height"] == pytest.approx(16 / 9, rel=0.02)
+        if size[0] > 1000:
+            assert page.evaluate("document.documentElement.scrollHeight") <= size[1]
+        assert problems == []
+        page.close()
+
+
+def test_no_page_of_another_site_may_put_ours_into_a_frame(
+    browser: Browser, hall: DisplayServer
+) -> None:
+    page = browser.new_page()
+    page.route("http://elsewhere.test/", lambda route: route.fulfill(
+        content_type="text/html", body=f"<iframe src='{hall.url}/operator'></iframe>"
+    ))  # fmt: skip
+    page.goto("http://elsewhere.test/")
+    assert page.frame_locator("iframe").locator("#login").count() == 0
+    page.close()
