@@ -174,5 +174,5 @@ def test_a_key_that_cannot_be_read_ends_the_start(tmp_path: Path) -> None:
     arguments = ("run", "--input", str(SERMON), "--port", "0")
     done = call(*arguments, cwd=tmp_path, env=env, timeout_s=300)
     assert done.returncode == 1
-    assert "translate.final.key_file: /nowhere/key" in done.stderr
+    assert "key_file of translate.final.server: /nowhere/key" in done.stderr
     assert "key-unreadable" in done.stderr

@@ -131,7 +131,7 @@ class ApiServer:
                 raise EngineError(
                     "server-refuses",
                     f"{self.place} refuses the key{because}.",
-                    f"{setting(self._section, 'key_file')} names the file with it.",
+                    f"key_file of {setting(self._section, 'server')} names the file with it.",
                 )
             # Without words about it any web server may have answered.
             case 404 if said:
@@ -165,7 +165,7 @@ class ApiServer:
         )
 
     def _key(self) -> str:
-        where = setting(self._section, "key_file")
+        where = f"key_file of {setting(self._section, 'server')}"
         try:
             # It goes into a header, which holds ASCII.
             key = Path(self._key_file).read_text("ascii").strip()
@@ -185,7 +185,8 @@ class ApiServer:
         except (OSError, ssl.SSLError) as error:
             raise ModelError(
                 "certificate-unreadable",
-                f"{setting(self._section, 'ca_file')}: {self._ca_file}: {error.strerror or error}.",
+                f"ca_file of {setting(self._section, 'server')}: {self._ca_file}: "
+                f"{error.strerror or error}.",
                 "Give a file with certificates in PEM.",
             ) from error
 
