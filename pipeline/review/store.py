@@ -23,6 +23,7 @@ from pipeline.core.timestamps import utc_now
 from pipeline.core.types import Word
 from pipeline.protocol.caption import Count
 from pipeline.protocol.codec import parse_json
+from pipeline.records.utterance import UtteranceRecord
 from pipeline.review.wording import doubt
 from pipeline.session.folders import unwritable
 from pipeline.session.reader import JOURNAL, Session, read_session_lines
@@ -121,6 +122,8 @@ class Item:
     reviewer: str
     has_sound: bool
     """Whether it can be heard."""
+    sentence: str = ""
+    """The whole sentence where the caption is a piece of it, as it was heard."""
 
 
 _REVIEWED = TypeAdapter(Reviewed)
@@ -145,6 +148,7 @@ class Review:
             self._items = {item.id: item for item in _to_review(session)}
             self._words = {record.id: record.words for record in session.utterances}
             self._others = _others(session)
+            self._sentences = _sentences(session)
             self._decided = read_decisions(folder)
             try:
                 # sync: a decision is on the disk before the page says that it is saved.
@@ -201,6 +205,7 @@ class Review:
             outcome=self._outcome(queued),
             reviewer=decided.reviewer if decided else "",
             has_sound=recording_path(self.folder, key).is_file(),
+            sentence=self._sentences.get(key, ""),
         )
 
     def decide(
@@ -281,6 +286,25 @@ class Review:
             reviewer=decided.reviewer,
             reviewed_utc=decided.utc,
         )
+
+
+def _sentences(session: Session) -> dict[int, str]:
+    """Return by utterance the whole sentence of each that is a piece of one.
+
+    Recognizers go on with a small letter behind a pause.
+    """
+    groups: list[list[UtteranceRecord]] = []
+    for record in session.shown:
+        if groups and record.text[:1].islower():
+            groups[-1].append(record)
+        else:
+            groups.append([record])
+    return {
+        record.id: " ".join(each.text for each in group)
+        for group in groups
+        if len(group) > 1
+        for record in group
+    }
 
 
 def _to_review(session: Session) -> list[ReviewItem]:

@@ -119,7 +119,7 @@ export class ReviewItem {
   }
 
   #fill() {
-    const { start_s, reasons, source_lang, target_lang, engine, words, others, has_sound } = this.#item;
+    const { start_s, reasons, source_lang, target_lang, engine, words, others, has_sound, sentence } = this.#item;
     this.element.setAttribute("aria-label", this.name);
     this.#at(".time").textContent = clock(start_s);
     for (const reason of reasons) put(this.#at(".reasons"), "li", reason);
@@ -129,6 +129,9 @@ export class ReviewItem {
     this.#source.lang = source_lang;
     this.#target.lang = target_lang;
     this.#hear(words, source_lang);
+    this.#at(".sentence").hidden = !sentence;
+    this.#at(".whole").textContent = sentence ?? "";
+    this.#at(".whole").lang = source_lang;
     this.#at(".sound").hidden = !has_sound;
     if (has_sound) {
       this.#at(".sound").src = `/review/sound/${this.id}.flac`;

@@ -145,9 +145,7 @@ def _show(made: ModelComparison) -> None:
         ratio = made.new_ms.p50 / made.old_ms.p50
         console.print(f"An answer takes {ratio:.2f} times as long (median, in turns).")
     if made.at_most:
-        console.print(
-            f"At most {made.at_most} of each set were asked: too few to show that nothing is lost."
-        )
+        console.print(f"At most {made.at_most} of each set were asked.")
     # No markup: a set is named by whoever measures, with brackets perhaps.
     console.print(f"{made.verdict}: {' '.join(made.words)}", markup=False)
 

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from scripts.support.journal import message, session
 from scripts.support.reviewing import pair, reviewable
 from tests.support.reviews import lines, outcomes, pairs
 from tests.support.schemas import problems
+from tests.support.services import Said, hold
 
 
 @pytest.fixture
@@ -69,6 +71,7 @@ def test_an_item_says_all_there_is_to_know(review: Review) -> None:
         "outcome": "open",
         "reviewer": "",
         "has_sound": False,
+        "sentence": "",
     }
     assert (review.left, review.pairs) == (3, 1)
     assert len(review.item(3).others) == 1, "the same text is told once"
@@ -251,3 +254,12 @@ def test_a_line_that_makes_no_sense_is_named(folder: Path, file: str, line: byte
 def test_items_are_read_as_they_were_written(folder: Path, review: Review) -> None:
     written = lines(folder / QUEUE)
     assert [orjson.loads(orjson.dumps(asdict(item))) for item in review._items.values()] == written
+
+
+def test_rejected_speech_is_reviewed_and_a_piece_is_shown_in_its_sentence(tmp_path: Path) -> None:
+    bad = Said(source="that every diagnosis is good.", target="Nada.", translated=-0.9, draft="xyz")
+    before = Said(source="He does not say.", target="Él no dice.")
+    folder = hold(tmp_path, [before, bad])
+    with closing(Review(folder)) as review:
+        item = next(each for each in review.items() if each.id == 2)
+    assert item.sentence == "He does not say. that every diagnosis is good."

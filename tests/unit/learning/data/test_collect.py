@@ -17,7 +17,6 @@ from pipeline.core.errors import LearningError
 from pipeline.dictionary.rules import Rule
 from pipeline.learning.data.collect import Collected, CollectSettings, collect, remove
 from pipeline.learning.data.folder import DataFolder
-from pipeline.learning.data.lesson import last_lesson
 from tests.support.services import GOOD, NAME, STARTED, UNSURE, WRONG, Said, decide, hold
 
 RULES = (Rule("ezra", ("as rah",), "Ezra"),)
@@ -64,17 +63,6 @@ def test_a_review_is_taken_in_the_next_time(tmp_path: Path, data: DataFolder) ->
     gather(data, folder)
     decide(folder, 2, "approved", UNSURE.source, UNSURE.target)
     assert gather(data, folder).by_source == {"auto": 1, "review": 1}
-
-
-def test_the_next_review_is_told_what_the_last_one_taught(tmp_path: Path, data: DataFolder) -> None:
-    folder = week(tmp_path, 0, [GOOD, UNSURE])
-    gather(data, folder)
-    assert last_lesson(data) == ""
-    decide(folder, 2, "corrected", UNSURE.source, "Vayan conmigo a Esdras.")
-    gather(data, folder)
-    assert last_lesson(data) == (
-        "Last time: 1 correction. They taught 1 sentence and 1 misheard word."
-    )
 
 
 def test_a_session_whose_folder_is_gone_stays(tmp_path: Path, data: DataFolder) -> None:
