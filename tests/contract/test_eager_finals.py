@@ -60,6 +60,9 @@ VAD = Vad(
 
 JOINING = VAD.model_copy(update={"reopen_ms": 64, "fragment_ms": 256, "join_ms": 480})
 
+HOLDING = JOINING.model_copy(update={"hold_ms": 640})
+"""Its texts end no sentence: all of them are held."""
+
 
 class Numbers:
     """A recognizer that tells the first and the last block it hears, as a word."""
@@ -269,7 +272,7 @@ def check(runs: list[tuple[float, int]], work: list[str], rung: Rung, vad: Vad =
     ],
     ids=["at once", "at the end", "slow", "behind", "late"],
 )
-@pytest.mark.parametrize("vad", [VAD, JOINING], ids=["", "joining"])
+@pytest.mark.parametrize("vad", [VAD, JOINING, HOLDING], ids=["", "joining", "holding"])
 def test_a_final_is_what_was_prepared_or_a_resumption_was_announced(
     runs: list[tuple[float, int]], work: list[str], rung: Rung, vad: Vad
 ) -> None:
@@ -282,7 +285,7 @@ def test_a_final_is_what_was_prepared_or_a_resumption_was_announced(
     RUNS,
     WORK,
     st.sampled_from([Rung.FULL, Rung.FULL, Rung.NO_PARTIALS]),
-    st.sampled_from([VAD, JOINING]),
+    st.sampled_from([VAD, JOINING, HOLDING]),
 )
 def test_so_it_is_whenever_speech_returns_and_whatever_engines_are_at(
     runs: list[tuple[float, int]], work: list[str], rung: Rung, vad: Vad
