@@ -107,7 +107,7 @@ if ! grep -qs "^$name:" "$root/etc/passwd"; then
 fi
 
 # 2. The program: made beside the old one and put in its place at once, so that a failure leaves the old one working
-stamp=$(cd "$source" && { cat requirements.lock requirements-build.lock pyproject.toml config.toml languages.toml scripts/quality/sentences*.toml training/data/sermon_test*.tsv
+stamp=$(cd "$source" && { cat requirements.lock requirements-build.lock pyproject.toml config.toml languages.toml scripts/{bench/meaning,quality}/sentences*.toml training/data/sermon_test*.tsv
   find pipeline displays dictionary demo languages models verses -type f -not -name '*.pyc' -print0 | LC_ALL=C sort -z | xargs -0 sha256sum; "$python" --version; } | sha256sum | cut -d' ' -f1)
 if [[ $(cat "$opt/stamp" 2>/dev/null) != "$stamp" ]]; then
   echo "Installing the program into $opt. The first time llama.cpp is compiled: minutes."
