@@ -3,7 +3,7 @@
 Recognizers write a full stop wherever the sound ends, and are as sure of it within a sentence as at
 its end: what they say is no evidence (docs/decisions/063). What is: the last words, the first and
 how many there are. Logistic regression on these; languages/endings/CODE.json has the weights, made
-by training.train.sentence_end. A language without such a file is left alone.
+by training.train.train_sentence_end. A language without such a file is left alone.
 """
 
 from __future__ import annotations
