@@ -48,6 +48,7 @@ _KEYS = {
     "server-final": "translate.final",
     "server-stt": "stt",
 }
+_ON_GPU = {"stt": 'device = "cpu"', "gemma": "gpu_layers = 0"}
 _LATE = ("gemma", "exllamav2", "server-final")
 """What makes finals may be late."""
 
@@ -130,6 +131,9 @@ class EngineChecks:
             f"{engine.name} ({which}) loaded in {took_s:.1f} s, "
             f"{human_size(engine.memory_bytes)}{kernels}."
         )
+        if reason := engine.degraded_reason:
+            fix = f"Mend the GPU's driver, or set {_KEYS[role]}.{_ON_GPU[role]}."
+            return Passed(f"{message} {reason[:1].upper()}{reason[1:]}", fix, "gpu-unavailable")
         better = advice(role, model, self._settings)
         return Passed(message, better, "starter-model" if better else "")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from pathlib import Path
@@ -53,6 +53,9 @@ _TAIL_S = 0.2
 _LOOKS = 3
 """How often, at most, what was left out is decoded; each look begins behind the one before."""
 
+_PERHAPS_GPU = frozenset({"gpu-unavailable", "compute-type-unsupported", "model-broken"})
+"""Codes of what a GPU, its driver or its libraries may be to blame for."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Heard:
@@ -74,6 +77,7 @@ class Whisper:
     """
 
     degraded_reason = ""
+    """Why it is not on the GPU that was asked for; empty when all is as it should be."""
 
     def __init__(
         self,
@@ -113,8 +117,23 @@ class Whisper:
         return 0 if self._model is None or self._model.model.device == "cpu" else -1
 
     def load(self) -> None:
-        """Load the model and transcribe a second of silence. Raises ModelError."""
+        """Load the model and transcribe a second of silence. Raises ModelError.
+
+        Where the GPU that was asked for cannot be used, the model runs on the CPU in INT8.
+        """
         require(self._path, ("model.bin", "tokenizer.json"), self._section, "Whisper")
+        try:
+            self._start(self._settings)
+        except ModelError as error:
+            if self._settings["device"] == "cpu" or error.code not in _PERHAPS_GPU:
+                raise
+            # Captions from a CPU are better than none. float16 is for GPUs only.
+            self._start({**self._settings, "device": "cpu", "compute_type": "int8"})
+            self.degraded_reason = f"on the CPU instead of the GPU: {error.message}"
+        self.has_alignment = self._try_alignment()
+
+    def _start(self, settings: Mapping[str, Any]) -> None:
+        """Load and try the model with these settings. Raises ModelError."""
         key = setting(self._section, "model")
         import faster_whisper  # noqa: PLC0415 - heavy
         from faster_whisper.tokenizer import Tokenizer  # noqa: PLC0415
@@ -122,7 +141,7 @@ class Whisper:
 
         try:
             model = faster_whisper.WhisperModel(
-                str(self._path), num_workers=1, local_files_only=True, **self._settings
+                str(self._path), num_workers=1, local_files_only=True, **settings
             )
         except Exception as error:
             raise explain(error, self._path, self._section, "Whisper") from error
@@ -142,7 +161,6 @@ class Whisper:
             self.recognize(np.zeros(SAMPLE_RATE, np.float32), final=True)
         except EngineError as error:
             raise ModelError("model-broken", f"{key}: {error.message}") from error
-        self.has_alignment = self._try_alignment()
 
     def recognize(self, pcm: Pcm, *, final: bool, prefix: Sequence[int] = ()) -> Recognition:
         """Return the text of `pcm`, shape (n,). Raises EngineError `stt-failed`, and

@@ -57,6 +57,16 @@ def spoiled(whole: Path, folder: Path, *, keep: float) -> Path:
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(Path("/dev/nvidiactl").exists(), reason="has a GPU")
+def test_a_gpu_that_is_not_there_is_yellow_and_the_recognizer_is_tried_on_the_cpu() -> None:
+    found = told("stt", {"stt.device": "cuda"})
+    result = found["model-stt"]
+    assert (result.ok, result.code) == (True, "gpu-unavailable")
+    assert result.fix.endswith('set stt.device = "cpu".')
+    assert found["golden-stt"].ok
+
+
+@pytest.mark.slow
 def test_the_starter_models_get_the_golden_sentence_right() -> None:
     found = told()
     assert list(found) == [

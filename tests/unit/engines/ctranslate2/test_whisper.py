@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import re
 import shutil
 from dataclasses import replace
 from itertools import pairwise
@@ -304,10 +305,21 @@ def test_a_compute_type_that_does_not_exist() -> None:
 
 
 @pytest.mark.skipif(Path("/dev/nvidiactl").exists(), reason="has a GPU")
-def test_a_gpu_that_is_not_there() -> None:
+def test_without_the_gpu_that_was_asked_for_it_runs_on_the_cpu_and_says_why() -> None:
     needs_file(STARTER)
-    with pytest.raises(ModelError, match=r'Set device = "cpu".*\[gpu-unavailable\]'):
-        Whisper(STARTER, device="cuda").load()
+    model = Whisper(STARTER, device="cuda", compute_type="float16")
+    model.load()
+    assert model.gpu_layers == 0
+    assert re.search(r"on the CPU instead of the GPU: .*CUDA", model.degraded_reason)
+
+
+@pytest.mark.skipif(Path("/dev/nvidiactl").exists(), reason="has a GPU")
+def test_a_model_that_is_broken_is_so_on_any_device(tmp_path: Path) -> None:
+    needs_file(STARTER)
+    broken = shutil.copytree(STARTER, tmp_path / "broken")
+    (broken / "model.bin").write_bytes((STARTER / "model.bin").read_bytes()[:100_000])
+    with pytest.raises(ModelError, match="model-broken"):
+        Whisper(broken, device="cuda").load()
 
 
 @pytest.mark.slow
