@@ -18,29 +18,30 @@ from pipeline.core.errors import ResourceError, StarkError
 from pipeline.core.shortage import without_resources
 
 _EPILOG = """\
-examples:
-  stark-translate demo                       see it work, on a recorded sermon
-  stark-translate devices --meter            find the microphone and check its level
-  stark-translate run --device "USB Audio"   caption a service
+try it:
+  stark-translate demo                       a recorded service, with wall, phone and operator page
   stark-translate run --input sermon.wav     caption a recording
-  stark-translate dry-run                    rehearse: nothing reaches the audience
-  stark-translate tune                       once: the settings that suit this machine
-  stark-translate budget                     which models fit this machine, without measuring
-  stark-translate serve-model                translate for other machines, with this one's GPU
-  stark-translate models list                which models there are; `models pull` fetches them
-  stark-translate verses build               once: printed verses for what is read
-  stark-translate glossary try "God's grace" how church words will be translated
+before a service:
+  stark-translate devices --meter            find the microphone and test its level
+  stark-translate models pull whisper-base   download a model; `models list` shows all
+  stark-translate budget                     which models fit this machine
+  stark-translate tune --write               once: measure the best settings for this machine
   stark-translate notes add sermon.docx      names and verses of the next service
-  stark-translate check                      before the service: will it work?
-  stark-translate desk                       open the operator's page of the one that runs
-  stark-translate reload                     have the running one read its settings again
-  stark-translate relay --nats nats://host   elsewhere: serve what a church publishes
-  stark-translate report last                after it: one page about the service
-  stark-translate review last                correct its doubtful captions, to learn from them
-  stark-translate sessions                   the services that are kept; "last sunday" finds one
-  stark-translate rules last                 what operators held for it, for every service to come
-  stark-translate learn collect              keep what the services teach
+  stark-translate check                      will it work?
+  stark-translate dry-run                    rehearse: nothing reaches the audience
+during a service:
+  stark-translate run --device "USB Audio"   caption it
+  stark-translate desk                       open the operator page
+  stark-translate reload                     apply changed settings
+after a service:
+  stark-translate report last                one page about it
+  stark-translate review last                correct doubtful captions
+  stark-translate rules last                 keep the rules that operators added
   stark-translate export last --out sermon.srt
+  stark-translate learn collect              collect what it teaches
+on other machines:
+  stark-translate serve-model                translate for several rooms
+  stark-translate relay --nats nats://host   serve displays at another place
 
 Settings come from config.toml, then STARK_TRANSLATE__SECTION__KEY variables, then flags;
 `stark-translate config` shows what is in force.

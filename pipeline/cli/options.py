@@ -39,30 +39,32 @@ def add_command(commands: Commands, name: str, run: Run, says: str) -> argparse.
     """Add a command that reads the settings. `says` is its one sentence of help."""
     parser = commands.add_parser(name, help=says, description=says)
     parser.set_defaults(run=run, parser=parser)
-    parser.add_argument("--config", type=Path, metavar="FILE", help="settings, not ./config.toml")
+    parser.add_argument(
+        "--config", type=Path, metavar="FILE", help="read settings from here (./config.toml)"
+    )
     levels = ["debug", "info", "warning", "error"]
-    parser.add_argument("--log-level", choices=levels, help="what the log leaves out (info)")
+    parser.add_argument("--log-level", choices=levels, help="lowest level to log (info)")
     return parser
 
 
 def add_serving(parser: argparse.ArgumentParser) -> None:
     """Add the options of a command that serves displays."""
-    parser.add_argument("--host", help="address to serve on; 0.0.0.0 lets phones in")
-    parser.add_argument("--port", type=int, help="port; 0 picks a free one and prints it")
-    parser.add_argument("--sessions", metavar="DIR", help="where session folders are made")
+    parser.add_argument("--host", help="address to serve on (0.0.0.0 for phones)")
+    parser.add_argument("--port", type=int, help="port to serve on (0: any free one)")
+    parser.add_argument("--sessions", metavar="DIR", help="folder in which sessions are recorded")
 
 
 def add_hearing(parser: argparse.ArgumentParser) -> None:
     """Add the options that choose what to hear."""
     parser.add_argument("--device", help="part of the microphone's name (see `devices`)")
-    parser.add_argument("--channel", type=int, help="channel of device or file; 0 mixes all")
+    parser.add_argument("--channel", type=int, help="input channel, from 1 (0: mix of all)")
 
 
 def add_session(parser: argparse.ArgumentParser) -> None:
     """Add the session that a command is about, and where it may be found."""
     named = 'a session\'s name or folder, "last", or a day: 2026-11-22, "last sunday"'
     parser.add_argument("session", help=named)
-    parser.add_argument("--sessions", metavar="DIR", help="where session folders are")
+    parser.add_argument("--sessions", metavar="DIR", help="folder of the recorded sessions")
 
 
 def settings_of(arguments: argparse.Namespace, more: Mapping[str, Any] | None = None) -> Loaded:

@@ -41,7 +41,7 @@ from pipeline.tuning.budget import (
 from pipeline.tuning.hardware import gpus
 from pipeline.tuning.plan import Gpu
 
-_SAYS = "Say without measuring what the models need of memory, and which fit this machine."
+_SAYS = "Estimate memory and speed of the models on this machine, without measuring."
 _EPILOG = """\
 examples:
   stark-translate budget                      this machine
@@ -64,10 +64,12 @@ def add(commands: Commands) -> None:
     parser.epilog = _EPILOG
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     which = parser.add_mutually_exclusive_group()
-    which.add_argument("--gpu", metavar="NAME", help="a GPU that is not in this machine")
-    which.add_argument("--all-gpus", action="store_true", help="all GPUs that are known")
-    parser.add_argument("--bandwidth", type=float, metavar="GB/S", help="of the memory, on paper")
-    parser.add_argument("--json", action="store_true", help="one JSON object")
+    which.add_argument("--gpu", metavar="NAME", help="estimate for another GPU")
+    which.add_argument("--all-gpus", action="store_true", help="estimate for all known GPUs")
+    parser.add_argument(
+        "--bandwidth", type=float, metavar="GB/S", help="memory bandwidth to assume"
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 def _budget(arguments: argparse.Namespace) -> int:

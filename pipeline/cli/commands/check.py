@@ -32,16 +32,20 @@ _SETTINGS_FIX = "Correct it there; config.toml as it ships explains every key."
 
 def add(commands: Commands) -> None:
     """Describe the command."""
-    says = "Test everything before the service: settings, microphone, models, port, disk."
+    says = "Test before a service: settings, microphone, models, port, disk, servers."
     parser = add_command(commands, "check", _check, says)
-    parser.add_argument("--json", action="store_true", help="one JSON object, at the end")
-    parser.add_argument("--no-audio", action="store_true", help="leave the microphone out")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument("--no-audio", action="store_true", help="do not test the microphone")
     parser.add_argument(
-        "--seconds", type=_seconds, default=3.0, metavar="N", help="listen for so long (3)"
+        "--seconds",
+        type=_seconds,
+        default=3.0,
+        metavar="N",
+        help="seconds to listen to the microphone (3)",
     )
     add_serving(parser)
     add_hearing(parser)
-    parser.add_argument("--input", metavar="FILE", help="an audio file, not a microphone")
+    parser.add_argument("--input", metavar="FILE", help="test with an audio file instead")
 
 
 def _check(arguments: argparse.Namespace) -> int:

@@ -16,9 +16,9 @@ from pipeline.config.secrets import shown
 
 def add(commands: Commands) -> None:
     """Describe the command."""
-    says = "Print the settings in force and their origins."
+    says = "Print the settings and where each was set."
     parser = add_command(commands, "config", _config, says)
-    parser.add_argument("--changed", action="store_true", help="only those that are no default")
+    parser.add_argument("--changed", action="store_true", help="print changed settings only")
 
 
 def _config(arguments: argparse.Namespace) -> int:

@@ -13,15 +13,17 @@ from pipeline.learning.data.folder import DataFolder
 from pipeline.session.past_services import DASHBOARD
 from pipeline.session.reader import sessions
 
-_SAYS = "Make one web page of all services: are they getting better, with which models?"
+_SAYS = "Write a web page about all services: are captions getting better?"
 
 
 def add(commands: Commands) -> None:
     """Describe the command."""
     parser = add_command(commands, "dashboard", _dashboard, _SAYS)
-    parser.add_argument("--sessions", metavar="DIR", help="where session folders are")
-    parser.add_argument("--last", type=int, default=26, help="so many services (%(default)s)")
-    parser.add_argument("--out", type=Path, metavar="FILE", help="default: dashboard.html there")
+    parser.add_argument("--sessions", metavar="DIR", help="folder of the recorded sessions")
+    parser.add_argument("--last", type=int, default=26, help="number of services (%(default)s)")
+    parser.add_argument(
+        "--out", type=Path, metavar="FILE", help="file to write (dashboard.html in that folder)"
+    )
 
 
 def _dashboard(arguments: argparse.Namespace) -> int:

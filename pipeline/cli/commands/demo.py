@@ -59,12 +59,14 @@ def add(commands: Commands) -> None:
     demo = add_command(commands, "demo", _demo, says)
     add_serving(demo)
     add_browser(demo)
-    demo.add_argument("--fast", action="store_true", help="as fast as the machine can")
-    demo.add_argument("--loop", action="store_true", help="again and again, until Ctrl-C")
+    demo.add_argument("--fast", action="store_true", help="play as fast as the machine can")
+    demo.add_argument("--loop", action="store_true", help="repeat until Ctrl-C")
     starter = "fetch nothing, and run on the models that ship, with a synthetic voice"
     demo.add_argument("--starter", action="store_true", help=starter)
-    demo.add_argument("--offline", action="store_true", help="fetch nothing: what is here must do")
-    demo.add_argument("--details", action="store_true", help="end with a table of all figures")
+    demo.add_argument("--offline", action="store_true", help="download nothing")
+    demo.add_argument(
+        "--details", action="store_true", help="print a table of all figures at the end"
+    )
 
 
 def _demo(arguments: argparse.Namespace) -> int:

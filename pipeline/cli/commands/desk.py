@@ -17,7 +17,7 @@ from pipeline.server.addresses import EVERYWHERE, page_address
 from pipeline.server.operator_token import kept_token
 from pipeline.server.volunteers import Volunteers
 
-_SAYS = "Open the desk of the service that runs on this machine, and pair a volunteer's tablet."
+_SAYS = "Open the operator page of the running service, or pair a tablet with it."
 _MORE = """\
 A tablet is paired once: open the address shown here on it and type the six digits and a name. It
 opens without asking from then on, until that name is revoked here or at the desk.
@@ -28,13 +28,13 @@ def add(commands: Commands) -> None:
     """Describe the command."""
     parser = add_command(commands, "desk", _desk, _SAYS)
     parser.epilog = _MORE
-    parser.add_argument("--host", help="address that the daemon serves on, if not that of --config")
-    parser.add_argument("--port", type=int, help="its port, if not that of --config")
-    parser.add_argument("--sessions", metavar="DIR", help="where it makes its session folders")
+    parser.add_argument("--host", help="address of the daemon (that of --config)")
+    parser.add_argument("--port", type=int, help="port of the daemon (that of --config)")
+    parser.add_argument("--sessions", metavar="DIR", help="session folder of the daemon")
     add_browser(parser)
     only = parser.add_mutually_exclusive_group()
-    only.add_argument("--list", action="store_true", help="list the volunteers that are paired")
-    says = "let no device of this volunteer in any more; it need not be here"
+    only.add_argument("--list", action="store_true", help="list paired volunteers")
+    says = "end the access of all devices of a volunteer"
     only.add_argument("--revoke", metavar="NAME", help=says)
 
 

@@ -14,7 +14,7 @@ from pipeline.session.past_services import title_of
 from pipeline.session.reader import extra_targets, read_journal
 
 _SAME = {"htm": "html", "markdown": "md"}
-_SAYS = "Write a session's captions as subtitles, text, a page, a table or JSON."
+_SAYS = "Export a session as subtitles, text, web page, table or JSON."
 
 
 def add(commands: Commands) -> None:
@@ -22,15 +22,16 @@ def add(commands: Commands) -> None:
     parser = add_command(commands, "export", _export, _SAYS)
     add_session(parser)
     parser.add_argument(
-        "--format", choices=[*FORMATS, DOCX], help="default: FILE's ending, else srt"
+        "--format", choices=[*FORMATS, DOCX], help="file format (from the ending of FILE, else srt)"
     )
     parser.add_argument(
-        "--lang", choices=WHICH, default="target", help="what was said, its translation, or both"
+        "--lang",
+        choices=WHICH,
+        default="target",
+        help="spoken language, translation or both (%(default)s)",
     )
-    parser.add_argument(
-        "--target", default="", help="the translation into this language (default: the first one)"
-    )
-    parser.add_argument("--out", type=Path, metavar="FILE", help="default: standard output")
+    parser.add_argument("--target", default="", help="language of the translation (the first one)")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="file to write (standard output)")
 
 
 def _export(arguments: argparse.Namespace) -> int:

@@ -43,7 +43,7 @@ def add(commands: Commands) -> None:
     )
     whats = parser.add_subparsers(required=True, metavar="what")
     listing = add_command(whats, "list", _list, "List the entries, the church's own marked.")
-    listing.add_argument("word", nargs="?", default="", help="only those with this in them")
+    listing.add_argument("word", nargs="?", default="", help="list only entries with this word")
     trying = add_command(whats, "try", _try, "Translate a sentence without the glossary and with.")
     trying.add_argument("text", help="a sentence in the spoken language, in quotes")
 

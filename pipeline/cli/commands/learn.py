@@ -34,8 +34,8 @@ from pipeline.learning.mix.mix import MixSettings
 from pipeline.learning.mix.mix_files import Sources, mix
 from pipeline.session.reader import find_session, sessions
 
-_SAYS = "Learn from services: collect pairs and sound, train, compare, deploy, go back."
-_NOT_IN = "pairs to measure with: nothing of them gets in"
+_SAYS = "Learn from services: collect, train, compare, deploy, roll back."
+_NOT_IN = "held-out pairs, which are kept out of the mix"
 # Each % twice: argparse fills in its own values behind a single one.
 _STAGE = "first: Bible 70, sermon 25, glossary 5 %%; later: 50, 40, 10 (%(default)s)"
 _EPILOG = """\
@@ -67,47 +67,55 @@ def add(commands: Commands) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     steps = parser.add_subparsers(required=True, metavar="step")
-    says = "Keep what services teach: pairs to learn from, sound, new words, a threshold."
+    says = "Collect training pairs, sound and new words from services."
     step = add_step(steps, "collect", _collect, says)
-    step.add_argument("names", nargs="*", metavar="SESSION", help="default: all that are kept")
-    step.add_argument("--sessions", metavar="DIR", help="where session folders are")
-    step.add_argument("--speaker", default="", help="who spoke in these sessions")
-    step.add_argument("--general", metavar="FILE", help="general sentences: source, a tab, target")
-    step.add_argument("--demos", action="store_true", help="count demos as services")
+    step.add_argument("names", nargs="*", metavar="SESSION", help="sessions (all recorded ones)")
+    step.add_argument("--sessions", metavar="DIR", help="folder of the recorded sessions")
+    step.add_argument("--speaker", default="", help="speaker of these sessions")
     step.add_argument(
-        "--dry-run", action="store_true", help="say what would be kept; write nothing"
+        "--general", metavar="FILE", help="general pairs: source, tab, target per line"
     )
-    says = "Fit the judge that marks doubtful captions to what people decided in reviews."
+    step.add_argument("--demos", action="store_true", help="include demos")
+    step.add_argument("--dry-run", action="store_true", help="only say what would be kept")
+    says = "Fit the judge of doubtful captions to your reviews."
     step = add_step(steps, "judge", _judge, says)
-    step.add_argument("names", nargs="*", metavar="SESSION", help="default: all that are kept")
-    step.add_argument("--sessions", metavar="DIR", help="where session folders are")
-    step.add_argument("--dry-run", action="store_true", help="say how good it is; write nothing")
-    says = "Fit the limits of each measure of a translation to what people decided in reviews."
+    step.add_argument("names", nargs="*", metavar="SESSION", help="sessions (all recorded ones)")
+    step.add_argument("--sessions", metavar="DIR", help="folder of the recorded sessions")
+    step.add_argument("--dry-run", action="store_true", help="only say how good it is")
+    says = "Fit the quality limits of training pairs to your reviews."
     step = add_step(steps, "limits", _limits, says)
-    step.add_argument("names", nargs="*", metavar="SESSION", help="default: all that are kept")
-    step.add_argument("--sessions", metavar="DIR", help="where session folders are")
-    step.add_argument("--dry-run", action="store_true", help="say what they would be; write none")
-    says = "Make a training mix of what was collected, the Bible, a glossary and general pairs."
+    step.add_argument("names", nargs="*", metavar="SESSION", help="sessions (all recorded ones)")
+    step.add_argument("--sessions", metavar="DIR", help="folder of the recorded sessions")
+    step.add_argument("--dry-run", action="store_true", help="only say what they would be")
+    says = "Make a training mix of collected pairs, Bible, glossary and general pairs."
     step = add_step(steps, "mix", _mix, says)
-    step.add_argument("--out", type=Path, metavar="DIR", help="default: mix in the data folder")
-    step.add_argument("--bible", type=Path, metavar="FILE", help="book, chapter, verse, texts")
+    step.add_argument(
+        "--out", type=Path, metavar="DIR", help="folder to write (mix in the data folder)"
+    )
+    step.add_argument(
+        "--bible", type=Path, metavar="FILE", help="table: book, chapter, verse, texts"
+    )
     step.add_argument(
         "--versions",
         nargs="+",
         default=["en_nheb:es_rv1909", "en_bbe:es_rv1909", "en_asv:es_rv1909"],
         metavar="SOURCE:TARGET",
-        help="its columns, the most modern first (%(default)s)",
+        help="columns of --bible, most modern first (%(default)s)",
     )
-    step.add_argument("--glossary", type=Path, metavar="FILE", help="term, a tab, its translation")
-    step.add_argument("--general", type=Path, metavar="FILE", help="modern pairs (learn.general)")
-    says = "leave out Bibles, church talk, glossary and modern sentences that ship"
+    step.add_argument("--glossary", type=Path, metavar="FILE", help="table: term, tab, translation")
+    step.add_argument("--general", type=Path, metavar="FILE", help="general pairs (learn.general)")
+    says = "use own pairs only, nothing that ships"
     step.add_argument("--own-only", dest="ships", action="store_false", help=says)
     step.add_argument("--not-in", type=Path, nargs="*", default=[], metavar="FILE", help=_NOT_IN)
     step.add_argument("--stage", choices=["first", "later"], default="first", help=_STAGE)
-    step.add_argument("--pairs", type=int, default=20_000, help="but the general (%(default)s)")
-    step.add_argument("--general-pairs", type=int, default=5_000, help="%(default)s")
+    step.add_argument(
+        "--pairs", type=int, default=20_000, help="pairs without the general ones (%(default)s)"
+    )
+    step.add_argument(
+        "--general-pairs", type=int, default=5_000, help="general pairs (%(default)s)"
+    )
     step.add_argument("--seed", type=int, default=1, help="%(default)s")
-    step.add_argument("--dry-run", action="store_true", help="say what it would be; write nothing")
+    step.add_argument("--dry-run", action="store_true", help="only say what would be in it")
     add_training_steps(steps)
     add_distill_step(steps)
     add_model_steps(steps)

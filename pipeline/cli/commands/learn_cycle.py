@@ -19,11 +19,13 @@ _SHOWN = 10
 def add_cycle_steps(steps: Commands) -> None:
     """Describe the steps."""
     add_step(steps, "focus", _focus, "Say what to look at next: terms, a speaker, captions.")
-    says = "Do what is due: collect and focus; with --train also what `learn.train` names."
+    says = "Run the steps that are due: collect and focus; with --train also training."
     step = add_step(steps, "cycle", _cycle, says)
-    step.add_argument("--train", action="store_true", help="train and compare too; deploys nothing")
-    step.add_argument("--if-quiet", action="store_true", help="end with 0 where a service goes on")
-    step.add_argument("--dry-run", action="store_true", help="print what would be run; run nothing")
+    step.add_argument(
+        "--train", action="store_true", help="also train and compare; nothing is deployed"
+    )
+    step.add_argument("--if-quiet", action="store_true", help="do nothing while a service runs")
+    step.add_argument("--dry-run", action="store_true", help="only print the steps")
 
 
 def _focus(arguments: argparse.Namespace) -> int:

@@ -46,15 +46,25 @@ def add_distill_step(steps: Commands) -> None:
     step = add_step(steps, "distill", _distill, says)
     add = step.add_argument
     add("--teacher", default="", metavar="MODEL", help=_TEACHER)
-    add("--teacher-engine", choices=TEACHER_ENGINES, default="", help="the final one in use")
+    add(
+        "--teacher-engine",
+        choices=TEACHER_ENGINES,
+        default="",
+        help="engine of the teacher (the final translator in use)",
+    )
     add("--teacher-url", default="", metavar="URL", help=_URL)
-    add("--teacher-key-file", default="", metavar="FILE", help="with that server's key")
-    add("--teacher-ca-file", default="", metavar="FILE", help="who signed its certificate")
+    add("--teacher-key-file", default="", metavar="FILE", help="file with the key of that server")
+    add("--teacher-ca-file", default="", metavar="FILE", help="file with the CA of its certificate")
     add("--teacher-prompt", choices=["auto", *get_args(Style)], default="", help=_PROMPT)
-    add("--base", default="", help="the student it begins from (the quick one in use)")
-    add("--fine-tuned", type=Path, metavar="DIR", help="of the references alone")
-    add("--mix", type=Path, metavar="DIR", help="default: mix in the data folder")
-    add("--out", type=Path, metavar="DIR", help="default: distill in the data folder")
+    add("--base", default="", help="student to start from (the draft translator in use)")
+    add(
+        "--fine-tuned",
+        type=Path,
+        metavar="DIR",
+        help="model trained on references only, to compare with",
+    )
+    add("--mix", type=Path, metavar="DIR", help="training mix (mix in the data folder)")
+    add("--out", type=Path, metavar="DIR", help="folder to write (distill in the data folder)")
     add("--round", type=int, choices=[1, 2], default=1, help=_ROUND)
     add("--steps", type=int, default=0, help=STEPS)
     few = "measured of each set (all)"

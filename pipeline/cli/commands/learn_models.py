@@ -31,31 +31,35 @@ from pipeline.learning.measuring import (
 from pipeline.learning.verdict import table_rows
 from pipeline.models.registry import CAPTION_ROLES, KEYS, CaptionRole, Role
 
-_SET = "more pairs to measure with: source, a tab, target"
-_FEW = "limit the sentences of each set (all); few sentences cannot show that nothing is lost"
-_PROMPT = "how a new Gemma is asked (translate.final.prompt)"
+_SET = "another test set: source, tab, target per line"
+_FEW = "sentences per test set (all); few detect large losses only"
+_PROMPT = "prompt style of a new Gemma (translate.final.prompt)"
 
 
 def add_model_steps(steps: Commands) -> None:
     """Describe the steps."""
-    says = "Measure a new model against the one in use; exits with 1 if the old one should stay."
+    says = "Compare a new model with the one in use; exit code 1: keep the old one."
     step = add_step(steps, "compare", _compare, says)
-    step.add_argument("old", help="as the settings name it: a name, a path, starter")
+    step.add_argument("old", help="name or path of the old model")
     step.add_argument("new")
     _add_role(step)
     step.add_argument("--set", nargs="*", default=[], metavar="NAME=FILE", help=_SET)
-    step.add_argument("--audio", type=Path, metavar="DIR", help="sound with metadata.jsonl (stt)")
+    step.add_argument(
+        "--audio", type=Path, metavar="DIR", help="folder of test sound with metadata.jsonl (stt)"
+    )
     step.add_argument("--sentences", type=count_of, default=0, metavar="N", help=_FEW)
     step.add_argument("--prompt", default="", help=f"{_PROMPT}; as now")
-    says = "Have the next start use a model that was compared; the one in use is kept."
+    says = "Use a compared model from the next start on; the old one is kept."
     step = add_step(steps, "deploy", _deploy, says)
-    step.add_argument("model", type=Path, help="a .gguf file, or a folder of CTranslate2")
-    step.add_argument("name", nargs="?", default="", help="default: ours-ROLE-DATE")
+    step.add_argument("model", type=Path, help="GGUF file or CTranslate2 folder")
+    step.add_argument("name", nargs="?", default="", help="name of the model (ours-ROLE-DATE)")
     _add_role(step)
     step.add_argument("--prompt", default="", help=f"{_PROMPT}; as it was compared")
-    step.add_argument("--force", action="store_true", help="also without a comparison that says so")
-    step.add_argument("--dry-run", action="store_true", help="change nothing, say what would")
-    says = "Have the next start use what was in use before the last deploy."
+    step.add_argument(
+        "--force", action="store_true", help="deploy without a comparison in its favour"
+    )
+    step.add_argument("--dry-run", action="store_true", help="only say what would change")
+    says = "Go back to the model before the last deploy, from the next start on."
     step = add_step(steps, "rollback", _rollback, says)
     _add_role(step)
 
@@ -93,9 +97,9 @@ def count_of(text: str) -> int:
 
 
 def _add_role(step: argparse.ArgumentParser) -> None:
-    says = "what the model does: gemma finals, marian drafts, stt hears (%(default)s)"
+    says = "stt: recognizer, marian: drafts, gemma: finals (%(default)s)"
     step.add_argument("--role", choices=CAPTION_ROLES, default="gemma", help=says)
-    step.add_argument("--models", metavar="DIR", help="where fetched models are kept")
+    step.add_argument("--models", metavar="DIR", help="folder of downloaded models")
 
 
 def _compare(arguments: argparse.Namespace) -> int:

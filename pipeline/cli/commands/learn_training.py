@@ -26,34 +26,44 @@ STEPS = "ends after so many, if before --minutes"
 
 def add_training_steps(steps: Commands) -> None:
     """Describe the steps."""
-    says = "Train a translator on a mix; needs a checkout and `make train`. Cut off, it goes on."
+    says = "Train a translator on a mix (in a checkout, after `make train`); it can be resumed."
     step = add_step(steps, "translate", _translate, says)
     step.add_argument("--role", choices=["gemma", "marian"], default="marian", help="%(default)s")
-    step.add_argument("--base", default="", help="what it begins from (the model in use)")
-    step.add_argument("--mix", type=Path, metavar="DIR", help="default: mix in the data folder")
-    step.add_argument("--out", type=Path, metavar="DIR", help="default: ROLE in the data folder")
+    step.add_argument("--base", default="", help="model to start from (the one in use)")
+    step.add_argument(
+        "--mix", type=Path, metavar="DIR", help="training mix (mix in the data folder)"
+    )
+    step.add_argument(
+        "--out", type=Path, metavar="DIR", help="folder to write (ROLE in the data folder)"
+    )
     step.add_argument("--steps", type=int, default=0, help=STEPS)
-    step.add_argument("--levels", default="", help="of a Gemma, such as Q8_0,Q4_K_M (all)")
+    step.add_argument("--levels", default="", help="levels of a Gemma, such as Q8_0,Q4_K_M (all)")
     step.add_argument(
         "--sentences", type=int, default=0, help="of each set that a Gemma's levels translate (all)"
     )
     add_options(step)
-    says = "Teach the recognizer what was said, from the sound that is kept; also in a checkout."
+    says = "Train the recognizer on kept sound (in a checkout, after `make train`)."
     step = add_step(steps, "hear", _hear, says)
-    step.add_argument("--base", default="", help="folder of the Whisper it begins from (in use)")
-    step.add_argument("--sound", type=Path, metavar="DIR", help="default: audio in the data folder")
-    step.add_argument("--out", type=Path, metavar="DIR", help="default: stt in the data folder")
+    step.add_argument("--base", default="", help="Whisper to start from (the one in use)")
+    step.add_argument(
+        "--sound", type=Path, metavar="DIR", help="training sound (audio in the data folder)"
+    )
+    step.add_argument(
+        "--out", type=Path, metavar="DIR", help="folder to write (stt in the data folder)"
+    )
     step.add_argument("--steps", type=int, default=0, help=STEPS)
-    step.add_argument("--batch", type=int, default=8, help="utterances in a step (%(default)s)")
+    step.add_argument("--batch", type=int, default=8, help="utterances per step (%(default)s)")
     step.add_argument("--device", choices=["cpu", "cuda"], default="cpu", help="%(default)s")
     add_options(step)
 
 
 def add_options(step: argparse.ArgumentParser) -> None:
     """Add what every step has that trains."""
-    step.add_argument("--minutes", type=float, default=60, help="in all (%(default)g)")
+    step.add_argument(
+        "--minutes", type=float, default=60, help="training time in minutes (%(default)g)"
+    )
     step.add_argument("--threads", type=int, default=1, help="%(default)s")
-    step.add_argument("--dry-run", action="store_true", help="print what would be run; run nothing")
+    step.add_argument("--dry-run", action="store_true", help="print the command only")
 
 
 def _translate(arguments: argparse.Namespace) -> int:

@@ -26,7 +26,7 @@ from pipeline.models.catalog import State, rows, state
 from pipeline.models.library import ModelLibrary, again
 from pipeline.models.registry import KEYS, Role, hub_id
 
-_SAYS = "List, fetch and check the models that hear and translate."
+_SAYS = "List, download and verify recognizers and translators."
 _EPILOG = """\
 examples:
   stark-translate models list                    what there is, and when to choose it
@@ -64,16 +64,20 @@ def add(commands: Commands) -> None:
     )
     whats = parser.add_subparsers(required=True, metavar="what")
     listing = _add(whats, "list", _list, "List the models that can be named in the settings.")
-    listing.add_argument("--json", action="store_true", help="one JSON array")
+    listing.add_argument("--json", action="store_true", help="print one JSON array")
     pull = _add(whats, "pull", _pull, "Fetch models: a name, owner/name, or a file.")
-    pull.add_argument("names", nargs="*", metavar="NAME", help="owner/name/file.gguf for Gemma")
-    pull.add_argument("--configured", action="store_true", help="all that the settings name")
-    pull.add_argument("--revision", default="", help="a commit, branch or tag, not the usual one")
-    pull.add_argument("--again", action="store_true", help="ask the hub even if all is here")
+    pull.add_argument(
+        "names", nargs="*", metavar="NAME", help="model name; owner/name/file.gguf for a Gemma"
+    )
+    pull.add_argument(
+        "--configured", action="store_true", help="download all models of the settings"
+    )
+    pull.add_argument("--revision", default="", help="commit, branch or tag (the pinned commit)")
+    pull.add_argument("--again", action="store_true", help="ask the hub even if the files are here")
     accept = "accept the terms of models that have some, without a question"
     pull.add_argument("--accept-terms", action="store_true", help=accept)
     verify = _add(whats, "verify", _verify, "Read every fetched file and compare it.")
-    verify.add_argument("names", nargs="*", metavar="NAME", help="default: all")
+    verify.add_argument("names", nargs="*", metavar="NAME", help="models (all)")
     path = _add(whats, "path", _path, "Print where a model is.")
     path.add_argument("name", metavar="NAME")
     remove = _add(whats, "remove", _remove, "Delete models that were fetched.")
@@ -82,7 +86,7 @@ def add(commands: Commands) -> None:
 
 def _add(whats: Commands, name: str, run: Run, says: str) -> argparse.ArgumentParser:
     parser = add_command(whats, name, run, says)
-    parser.add_argument("--models", metavar="DIR", help="where fetched models are kept")
+    parser.add_argument("--models", metavar="DIR", help="folder of downloaded models")
     return parser
 
 

@@ -11,7 +11,7 @@ from pipeline.church.notes.notes_files import NOTES, content_of, draw_out, read_
 from pipeline.cli.options import Commands, add_command, settings_of
 from pipeline.core.errors import NotesError
 
-_SAYS = "Draw names and verses out of a preacher's notes, for the next service only."
+_SAYS = "Read names and verses from sermon notes, for the next service."
 _EPILOG = """\
 examples:
   stark-translate notes add sermon.docx     .docx, .pdf, .md or .txt; several add up
@@ -39,7 +39,7 @@ def add(commands: Commands) -> None:
     parts.append(add_command(whats, "show", _show, "Show what the next service will know."))
     parts.append(add_command(whats, "remove", _remove, "Forget it."))
     for part in parts:
-        part.add_argument("--sessions", metavar="DIR", help="where session folders are")
+        part.add_argument("--sessions", metavar="DIR", help="folder of the recorded sessions")
 
 
 def _place(arguments: argparse.Namespace) -> Path:

@@ -11,7 +11,7 @@ from pipeline.core import logs
 from pipeline.core.errors import UsageError
 from pipeline.publish.relay import Relay
 
-_SAYS = "Serve displays anywhere with what a church's daemon publishes to NATS."
+_SAYS = "Serve displays at another place with captions from NATS."
 _MORE = """\
 The daemon publishes where [publish] names a server. A relay keeps nothing: start as many as the
 viewers need, behind any load balancer, and kill any of them. docs/SCALE.md tells how many.
@@ -23,11 +23,11 @@ def add(commands: Commands) -> None:
     parser = add_command(commands, "relay", _relay, _SAYS)
     parser.epilog = _MORE
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.add_argument("--nats", metavar="URL", help="the server: nats://host:4222, tls://host")
-    parser.add_argument("--church", help="name of the stream, as in the daemon's settings")
-    parser.add_argument("--credentials", metavar="FILE", help="user:password or a token")
-    parser.add_argument("--host", help="address to serve on; 0.0.0.0 lets everybody in")
-    parser.add_argument("--port", type=int, help="port; 0 picks a free one and prints it")
+    parser.add_argument("--nats", metavar="URL", help="NATS server: nats://host:4222, tls://host")
+    parser.add_argument("--church", help="name of the stream (publish.church)")
+    parser.add_argument("--credentials", metavar="FILE", help="file with user:password or a token")
+    parser.add_argument("--host", help="address to serve on (0.0.0.0 for phones)")
+    parser.add_argument("--port", type=int, help="port to serve on (0: any free one)")
     parser.add_argument("--max-clients", type=int, metavar="N", help="displays at a time")
 
 

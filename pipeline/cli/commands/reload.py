@@ -16,7 +16,7 @@ from pipeline.cli.options import Commands, add_command, settings_of
 from pipeline.core.errors import ConfigError
 from pipeline.server.operator_token import FILE, kept_token
 
-_SAYS = "Have the running daemon read its settings and its dictionary again."
+_SAYS = "Reload settings and dictionary in the running service."
 _MORE = f"""\
 The daemon is asked on this machine, at the port and with the operator's token ({FILE} in the
 sessions' folder) that these settings name: run this with the daemon's --config and as its user.
@@ -37,10 +37,10 @@ def add(commands: Commands) -> None:
     parser = add_command(commands, "reload", _reload, _SAYS)
     parser.epilog = _MORE
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.add_argument("--json", action="store_true", help="one JSON object")
-    parser.add_argument("--host", help="address that the daemon serves on, if not that of --config")
-    parser.add_argument("--port", type=int, help="its port, if not that of --config")
-    parser.add_argument("--sessions", metavar="DIR", help="where it makes its session folders")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument("--host", help="address of the daemon (that of --config)")
+    parser.add_argument("--port", type=int, help="port of the daemon (that of --config)")
+    parser.add_argument("--sessions", metavar="DIR", help="session folder of the daemon")
 
 
 def _reload(arguments: argparse.Namespace) -> int:

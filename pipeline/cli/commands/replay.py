@@ -11,7 +11,7 @@ from pipeline.cli.replay_service import Replay
 from pipeline.cli.screens import make_screen
 from pipeline.core import logs
 
-_SAYS = "Show a past session's captions on the displays again, with their own timing."
+_SAYS = "Show a recorded session on the displays again, with its own timing."
 _FASTEST = 1000.0
 
 
@@ -19,7 +19,9 @@ def add(commands: Commands) -> None:
     """Describe the command."""
     parser = add_command(commands, "replay", _replay, _SAYS)
     parser.add_argument("session", help='a session\'s name or folder, or "last"')
-    parser.add_argument("--speed", type=_speed, default=1.0, help="2 is twice as fast as spoken")
+    parser.add_argument(
+        "--speed", type=_speed, default=1.0, help="playing speed; 2 is twice as fast (1)"
+    )
     add_serving(parser)
 
 

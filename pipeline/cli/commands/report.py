@@ -10,16 +10,18 @@ from pipeline.cli.browser import add_browser, open_page
 from pipeline.cli.options import Commands, add_command, add_session, session_of, write_out
 from pipeline.review.report import report
 
-_SAYS = "Make one web page of a session: latencies, corrections, doubts, the whole text."
+_SAYS = "Write a web page about a session: delays, corrections, doubtful captions, all text."
 
 
 def add(commands: Commands) -> None:
     """Describe the command."""
     parser = add_command(commands, "report", _report, _SAYS)
     add_session(parser)
-    says = "what was really said, such as demo/sermon.json: adds WER and chrF"
+    says = "true text, such as demo/sermon.json: adds WER and chrF"
     parser.add_argument("--reference", type=Path, metavar="FILE", help=says)
-    parser.add_argument("--out", type=Path, metavar="FILE", help="default: report.html beside it")
+    parser.add_argument(
+        "--out", type=Path, metavar="FILE", help="file to write (report.html in the session)"
+    )
     add_browser(parser)
 
 

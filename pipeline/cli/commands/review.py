@@ -24,7 +24,7 @@ from pipeline.review.server import ReviewServer
 from pipeline.review.store import Review
 from pipeline.server.operator_token import FILE, operator_token
 
-_SAYS = "Approve or correct a session's doubtful captions in the browser, and read its report."
+_SAYS = "Approve or correct doubtful captions of a session in the browser."
 _MORE = """\
 What is approved or corrected is added to the session's sermon_pairs.jsonl, from which the models
 can learn. It is kept at once; stop and go on whenever you like. The page asks for the operator's
@@ -41,9 +41,9 @@ def add(commands: Commands) -> None:
         "session", nargs="?", default="last", help='a session\'s name or folder, or "last"'
     )
     parser.add_argument("--host", default=_HERE, help="address to serve on (127.0.0.1)")
-    says = "port (that of the settings, or a free one if it is taken); 0 picks a free one"
+    says = "port to serve on (server.port, or any free one)"
     parser.add_argument("--port", type=int, help=says)
-    parser.add_argument("--sessions", metavar="DIR", help="where session folders are")
+    parser.add_argument("--sessions", metavar="DIR", help="folder of the recorded sessions")
     add_browser(parser)
 
 

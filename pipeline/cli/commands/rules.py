@@ -12,7 +12,7 @@ from pipeline.dictionary.store import Dictionary
 from pipeline.records.events import RuleEvent, held_rules
 from pipeline.session.reader import Session
 
-_SAYS = "List the rules that operators held for a service, or accept them for every service."
+_SAYS = "List rules that operators added in a service, or keep them for all services."
 
 
 def add(commands: Commands) -> None:
@@ -20,7 +20,7 @@ def add(commands: Commands) -> None:
     parser = add_command(commands, "rules", _rules, _SAYS)
     says = 'a session\'s name or folder, "last", or a day: "last sunday"'
     parser.add_argument("session", nargs="?", default="last", help=says)
-    parser.add_argument("--sessions", metavar="DIR", help="where session folders are")
+    parser.add_argument("--sessions", metavar="DIR", help="folder of the recorded sessions")
     accept = "write them into the church's files: all, or those that write one of these words"
     parser.add_argument("--accept", nargs="*", metavar="WORD", help=accept)
 

@@ -71,8 +71,12 @@ def add(commands: Commands) -> None:
         parser = add_command(commands, name, run, says)
         add_serving(parser)
         add_hearing(parser)
-        parser.add_argument("--input", metavar="FILE", help="a recording, not a microphone")
-        parser.add_argument("--pace", choices=["realtime", "fast"], help="how fast it is played")
+        parser.add_argument(
+            "--input", metavar="FILE", help="caption a recording instead of a microphone"
+        )
+        parser.add_argument(
+            "--pace", choices=["realtime", "fast"], help="speed at which a recording is played"
+        )
         if name == "dry-run":
             more = "go on to the review at the end (default: where there is a terminal)"
             parser.add_argument("--review", action=argparse.BooleanOptionalAction, help=more)

@@ -28,8 +28,8 @@ from pipeline.review.refile import refile
 from pipeline.session.folders import unwritable
 from pipeline.session.reader import Session
 
-_SAYS = "Judge a session's captions again, after the service, and write quality.jsonl."
-_EMBEDDING = "measures by what they mean whether two translations agree (learn.embedding)"
+_SAYS = "Estimate a session's translations again and write quality.jsonl."
+_EMBEDDING = "embedding model that compares two translations (learn.embedding)"
 
 
 def add(commands: Commands) -> None:
@@ -40,7 +40,7 @@ def add(commands: Commands) -> None:
         "--estimator",
         choices=[LogProbability.name, CometKiwi.name],
         default=LogProbability.name,
-        help=f"who estimates the translations; {CometKiwi.name} needs the extra `comet`",
+        help=f"estimator; {CometKiwi.name} needs the extra `comet`",
     )
     parser.add_argument("--embedding", metavar="MODEL", help=_EMBEDDING)
     parser.add_argument("--model", help=f"name or .ckpt file of {CometKiwi.name}'s model: {MODEL}")

@@ -18,10 +18,7 @@ from pipeline.core.errors import ModelError, UsageError
 from pipeline.models.library import ModelLibrary
 from pipeline.models.resolve import resolve
 
-_SAYS = (
-    "Serve the final translator's model to other machines: one with a GPU translates for several "
-    "rooms. It starts llama-server, or llama-cpp-python's own server, with these settings."
-)
+_SAYS = "Serve the final translator to other machines, with llama-server or llama-cpp-python."
 _EPILOG = """\
 examples:
   stark-translate serve-model                                this machine only, to try it
@@ -69,14 +66,14 @@ def add(commands: Commands) -> None:
     parser = add_command(commands, "serve-model", _serve, _SAYS)
     parser.epilog = _EPILOG
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.add_argument("--model", metavar="MODEL", help="not the one of translate.final.model")
-    parser.add_argument("--host", default="127.0.0.1", help="where it listens (%(default)s)")
+    parser.add_argument("--model", metavar="MODEL", help="model to serve (translate.final.model)")
+    parser.add_argument("--host", default="127.0.0.1", help="address to serve on (%(default)s)")
     parser.add_argument("--port", type=_port, default=8080, help="(%(default)s)")
-    says = "how many requests at a time; each keeps a context in memory (%(default)s)"
+    says = "parallel requests; each takes memory (%(default)s)"
     parser.add_argument("--rooms", type=_rooms, default=5, metavar="N", help=says)
-    says = "a file with the key that is asked for; no key, and everybody who comes gets answers"
+    says = "file with the key that clients must send; without it no key is needed"
     parser.add_argument("--key-file", default="", metavar="FILE", help=says)
-    parser.add_argument("--show", action="store_true", help="print the command, start nothing")
+    parser.add_argument("--show", action="store_true", help="print the command only")
 
 
 def _serve(arguments: argparse.Namespace) -> int:

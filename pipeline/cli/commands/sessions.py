@@ -11,15 +11,15 @@ from pipeline.cli.options import Commands, add_command, settings_of
 from pipeline.core.errors import SessionError
 from pipeline.session.reader import Session, left_out, of_day, sessions, started
 
-_SAYS = "List the services that are kept, the newest last."
+_SAYS = "List recorded services, the newest last."
 _MOST = 20
 
 
 def add(commands: Commands) -> None:
     """Describe the command."""
     parser = add_command(commands, "sessions", _sessions, _SAYS)
-    parser.add_argument("--sessions", metavar="DIR", help="where session folders are")
-    parser.add_argument("--all", action="store_true", help=f"all, not the newest {_MOST}")
+    parser.add_argument("--sessions", metavar="DIR", help="folder of the recorded sessions")
+    parser.add_argument("--all", action="store_true", help=f"list all, not only the newest {_MOST}")
     day = 'only those of "2026-11-22", "today", "sunday" or "last sunday"'
     parser.add_argument("day", nargs="?", default="", help=day)
 

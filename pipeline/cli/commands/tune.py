@@ -33,10 +33,7 @@ from pipeline.tuning.result import Tuned, conclude
 from pipeline.tuning.trials import Tuning
 from pipeline.tuning.verdicts import BUSY, TOO_BUSY
 
-_SAYS = (
-    "Measure this machine and say what to put into config.toml: threads, GPU, window, draft; and, "
-    "from the services kept here, how long to wait for the end of a sentence."
-)
+_SAYS = "Measure the best settings for this machine: threads, GPU, window, draft, pauses."
 _EPILOG = """\
 examples:
   stark-translate tune                                     measure, and print the settings
@@ -66,11 +63,13 @@ def add(commands: Commands) -> None:
     parser = add_command(commands, "tune", _tune, _SAYS)
     parser.epilog = _EPILOG
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.add_argument("--write", action="store_true", help="put the result into config.toml")
-    parser.add_argument("--quick", action="store_true", help="a quarter of the time, and rougher")
-    parser.add_argument("--json", action="store_true", help="one JSON object, at the end")
+    parser.add_argument("--write", action="store_true", help="write the result into config.toml")
+    parser.add_argument(
+        "--quick", action="store_true", help="less accurate, in a quarter of the time"
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
     for role, says in _MODELS.items():
-        parser.add_argument(f"--{role}", metavar="MODEL", help=f"{says}: not the configured model")
+        parser.add_argument(f"--{role}", metavar="MODEL", help=f"{says}: measure this model")
 
 
 def _tune(arguments: argparse.Namespace) -> int:

@@ -16,7 +16,7 @@ from pipeline.cli import streams
 from pipeline.cli.options import Commands, add_command
 from pipeline.core.errors import UsageError, VersesError
 
-_SAYS = "Show printed verses for what is read: list, add and index Bibles."
+_SAYS = "List, add and index the Bibles whose verses are shown."
 _EPILOG = """\
 examples:
   stark-translate verses build                       once for a spoken language
@@ -44,13 +44,19 @@ def add(commands: Commands) -> None:
     whats = parser.add_subparsers(required=True, metavar="what")
     add_command(whats, "list", _list, "List the Bibles and the indexes.")
     build = add_command(whats, "build", _build, "Build the index of a spoken language.")
-    build.add_argument("--lang", default="en", help="the language that is spoken (en)")
+    build.add_argument("--lang", default="en", help="spoken language (en)")
     adding = add_command(whats, "add", _add, "Take over a Bible that the church may show.")
-    adding.add_argument("files", nargs="+", metavar="FILE", help="several for USFM, one a book")
-    adding.add_argument("--name", required=True, help="how settings name it: letters, digits, -")
-    adding.add_argument("--lang", required=True, help="its language, such as es")
-    adding.add_argument("--title", required=True, help='as it is shown: "Reina-Valera 1960"')
-    adding.add_argument("--licence", required=True, help="why the church may show it")
+    adding.add_argument(
+        "files", nargs="+", metavar="FILE", help="Bible files; USFM has one per book"
+    )
+    adding.add_argument(
+        "--name", required=True, help="its name in the settings: letters, digits, -"
+    )
+    adding.add_argument("--lang", required=True, help="language code, such as es")
+    adding.add_argument(
+        "--title", required=True, help='title on screen, such as "Reina-Valera 1960"'
+    )
+    adding.add_argument("--licence", required=True, help="licence under which the church shows it")
 
 
 def _list(_: argparse.Namespace) -> int:
