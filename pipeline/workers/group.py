@@ -111,7 +111,7 @@ class WorkerGroup:
             emit=first.tell,
             shed=self.may_shed,
             expect_more=self._segmenter.expect_more,
-            further=[each.transcripts for each in extra],
+            extra_targets=[each.transcripts for each in extra],
         )
         first.quick = self._transcribe.quick
         self._workers: list[Worker] = [self.listen, self._transcribe]

@@ -45,11 +45,11 @@ class Transcribe(Worker):
         emit: Emit,
         shed: bool,
         expect_more: Callable[[Utterance, float], None] = lambda *_: None,
-        further: Sequence[TranscriptQueue] = (),
+        extra_targets: Sequence[TranscriptQueue] = (),
     ) -> None:
         """Take the parts. `expect_more` hears of each whole text how sure it is to go on, 0..1.
 
-        `further` are the queues of the languages beside the first target.
+        `extra_targets` are the queues of the target languages but the first.
         """
         super().__init__("transcribe", emit)
         self.settings = settings
@@ -69,7 +69,7 @@ class Transcribe(Worker):
         self._dictionary = dictionary
         self._utterances = utterances
         self._expect_more = expect_more
-        self._further = further
+        self._extra_targets = extra_targets
         self._commits = self.quick.commits
         self._shed = shed
         self._free_s = 0.0
@@ -121,7 +121,7 @@ class Transcribe(Worker):
         finally:
             # However this thread ends, those behind it must not wait for ever.
             self.quick.end()
-            for transcripts in self._further:
+            for transcripts in self._extra_targets:
                 transcripts.close()
 
     def take(self, utterance: Utterance) -> None:
@@ -149,7 +149,7 @@ class Transcribe(Worker):
             self._expect_more(utterance, transcript.goes_on)
         self._last = transcript
         self.quick.take(transcript)
-        for transcripts in self._further:  # the first target comes first
+        for transcripts in self._extra_targets:  # the first target comes first
             transcripts.put(transcript)
 
     def _goes_on(self, transcript: Transcript) -> float:

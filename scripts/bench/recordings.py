@@ -25,7 +25,7 @@ from pipeline.evaluation.reference import Recording, read_recording
 from pipeline.evaluation.voices import read_voices
 
 PAUSE_S = 2.0
-"""Between two recordings of people, as `stark-translate demo --voices` has it."""
+"""Between two recordings of people."""
 
 
 class SpokenWord(BaseModel, frozen=True):

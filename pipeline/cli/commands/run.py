@@ -173,7 +173,7 @@ def _caption(
                     TargetEngines(settings.translate.target, processes.partial, processes.final),
                     *(
                         TargetEngines(each.lang, each.partial, each.final)
-                        for each in processes.further
+                        for each in processes.extra_targets
                     ),
                 ),
                 compare=processes.compare,

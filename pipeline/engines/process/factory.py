@@ -227,7 +227,7 @@ class EngineProcesses:
     partial: TranslatorProcess | None
     final: TranslatorProcess | LanguageTranslator | BrokenTranslator | None
     compare: TranslatorProcess | None
-    further: tuple[TargetProcesses, ...] = ()
+    extra_targets: tuple[TargetProcesses, ...] = ()
 
     def __enter__(self) -> Self:
         """Start all of them at once."""
@@ -243,7 +243,7 @@ class EngineProcesses:
     @property
     def _all(self) -> list[EngineProcess]:
         every: list[object] = [self.recognizer, self.partial, self.final, self.compare]
-        for target in self.further:
+        for target in self.extra_targets:
             every += [target.partial, target.final]
         found = map(process_of, every)
         # What several languages share is one process.
@@ -262,7 +262,7 @@ def engine_processes(settings: Settings, *, compare: bool) -> EngineProcesses:
         partial=translator_process(settings, partial_spec(settings), QUICK),
         final=finals[settings.translate.target],
         compare=translator_process(settings, second, SECOND),
-        further=tuple(
+        extra_targets=tuple(
             TargetProcesses(
                 lang=alone.translate.target,
                 partial=_further_partial(alone),

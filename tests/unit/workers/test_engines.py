@@ -43,7 +43,7 @@ def test_what_languages_share_is_one_process_of_the_first_of_them(tmp_path: Path
         recognizer=made.recognizer,
         targets=(
             TargetEngines("es", made.partial, made.final),
-            *(TargetEngines(t.lang, t.partial, t.final) for t in made.further),
+            *(TargetEngines(t.lang, t.partial, t.final) for t in made.extra_targets),
         ),
     )
     stages = [stage for stage, _ in engines.by_stage()]

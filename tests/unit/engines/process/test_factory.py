@@ -138,7 +138,7 @@ def test_each_language_asks_its_server_by_itself(tmp_path: Path) -> None:
         translate__targets=[FRENCH, GERMAN],
     )
     made = factory.engine_processes(chosen, compare=False)
-    finals = [made.final, *(target.final for target in made.further)]
+    finals = [made.final, *(target.final for target in made.extra_targets)]
     specs = [process.spec for process in map(process_of, finals) if process is not None]
     assert [spec.arguments["target"] for spec in specs] == ["es", "fr", "de"]
     assert [spec.arguments["url"] for spec in specs] == [SERVER, SERVER, "http://10.0.0.6:8000"]

@@ -24,7 +24,7 @@ def test_it_says_so_when_it_is_loaded_and_whenever_it_is_asked(tmp_path: Path) -
     pulled(tmp_path, "french", "marian", starter_files("marian"))
     next(tmp_path.rglob("source.spm")).unlink()
     settings = load(settings_with(tmp_path, "french")).settings
-    (french,) = factory.engine_processes(settings, compare=False).further
+    (french,) = factory.engine_processes(settings, compare=False).extra_targets
     assert isinstance(french.partial, BrokenTranslator)
     with pytest.raises(ModelError, match=r"translate\.targets, 'fr': .*source\.spm.*broken\]"):
         french.partial.load()
