@@ -34,15 +34,15 @@ from pipeline.learning.teach.teacher import TEACHER_ENGINES, Asked, Teacher, cho
 from pipeline.learning.teach.teaching import Lesson, TeachingOrder, teach
 from pipeline.learning.training import TrainingOrder, require_trainers, train
 
-_ROUND = "1 learns from the whole mix, 2 from its sermons, from where 1 ended (%(default)s)"
-_TEACHER = "a name, a path, or what a server calls it (the final model in use)"
-_URL = "a server to ask, as translate.final.url has it"
-_PROMPT = "how it is asked (translate.final.prompt)"
+_ROUND = "1: learn from the whole mix; 2: go on with its sermons (%(default)s)"
+_TEACHER = "name or path of the teacher, or its name on a server (the final model in use)"
+_URL = "address of the teacher's server, such as http://192.168.1.5:8080/v1"
+_PROMPT = "prompt style of the teacher (translate.final.prompt)"
 
 
 def add_distill_step(steps: Commands) -> None:
     """Describe the step."""
-    says = "Have a better translator teach the quick one, on half of a mix."
+    says = "Train the draft translator on the translations of a better one, on half of a mix."
     step = add_step(steps, "distill", _distill, says)
     add = step.add_argument
     add("--teacher", default="", metavar="MODEL", help=_TEACHER)
