@@ -4,7 +4,7 @@ import { FollowList } from "../render/follow_list.js";
 import { blocksOf } from "../shared/blocks.js";
 import { textFor } from "../shared/captions.js";
 import { afterPaint, Connection } from "../shared/connection.js";
-import { pickLang, setLanguage, translatePage, words } from "../shared/i18n.js";
+import { languageName, pickLang, setLanguage, translatePage, words } from "../shared/i18n.js";
 import { renderNotice } from "../shared/notice.js";
 import { Session } from "../shared/session.js";
 import { statusName, statusTone } from "../shared/status.js";
@@ -12,10 +12,11 @@ import { forgetLinkLanguage, loadPreferences, savePreferences } from "./preferen
 
 const HISTORY = 500;
 const FIRST_CAPTIONS = 16; // More than fill a phone's screen; js/audience/preconnect.js asks for as many.
+const HINT_MS = 10_000;
 
 const root = document.documentElement;
-const [status, statusText, notice, announcement, list, live, open] = [
-  "status", "status-text", "notice", "announcement", "captions", "live", "open",
+const [status, statusText, notice, announcement, list, live, aloud, aloudHint, open] = [
+  "status", "status-text", "notice", "announcement", "captions", "live", "aloud", "aloud-hint", "open",
 ].map((id) => document.getElementById(id));
 
 const session = new Session({ limit: HISTORY });
@@ -25,6 +26,8 @@ let table = words("en");
 // What is not needed for the first captions is fetched after them.
 let isRestAsked = false;
 let sheet = null;
+let speaker = null;
+let hintTimer = 0;
 let announce = () => {};
 let clearAnnouncer = () => {};
 let staysAwake = true;
@@ -33,6 +36,7 @@ const followList = new FollowList(document.getElementById("scroller"), list, (is
   live.hidden = isFollowing;
 });
 live.addEventListener("click", () => followList.toEnd());
+aloud.addEventListener("click", toggleAloud);
 open.addEventListener("click", async () => (await loadSettings()).open());
 
 function choose(name, value) {
@@ -64,11 +68,46 @@ async function loadRest() {
   try {
     ({ announce, clearAnnouncer } = await import("./announcer.js"));
     await loadSettings();
+    if (window.speechSynthesis) {
+      // Ready before it is asked for: a phone speaks only in answer to a touch, not to what a touch has fetched.
+      const { Speaker } = await import("./speaker.js");
+      speaker = new Speaker(window.speechSynthesis);
+      aloud.hidden = false;
+    }
     const { keepAwake } = await import("../shared/wakelock.js");
     staysAwake = await keepAwake();
     updateSettings();
   } catch (error) {
     console.info("not fetched:", error.message);
+  }
+}
+
+function toggleAloud() {
+  const { lang } = session;
+  if (speaker.isOn) speaker.stop();
+  else if (speaker.hasVoice(lang)) speaker.start(session.captions.visible(lang), lang, languageName(lang));
+  renderAloud(speaker.hasVoice(lang) ? "headphones" : "no_voice");
+}
+
+function renderAloud(word) {
+  aloud.setAttribute("aria-pressed", speaker.isOn);
+  aloudHint.hidden = !speaker.isOn && word !== "no_voice";
+  aloudHint.dataset.word = word; // In the page's language, also after that has changed.
+  aloudHint.textContent = table[word];
+  clearTimeout(hintTimer);
+  hintTimer = setTimeout(() => (aloudHint.hidden = true), HINT_MS);
+}
+
+/** Go on reading aloud after captions came at once: with the newest. In another language only if the reader asks anew. */
+function resumeAloud() {
+  if (!speaker?.isOn) return;
+  const captions = session.captions.visible(session.lang);
+  if (speaker.lang !== session.lang) {
+    speaker.stop();
+    renderAloud("headphones");
+  } else {
+    speaker.passOver(captions.slice(0, -1));
+    captions.slice(-1).forEach((caption) => speaker.take(caption));
   }
 }
 
@@ -96,7 +135,10 @@ function renderStatus() {
   status.dataset.tone = statusTone(name);
   status.classList.toggle("speech", session.isSpeaking);
   if (statusText.textContent !== word) statusText.textContent = word;
-  if (session.isBlank) clearAnnouncer(); // A screen reader could go back to it.
+  if (session.isBlank) {
+    clearAnnouncer(); // A screen reader could go back to it.
+    speaker?.passOver(session.captions.visible(session.lang));
+  }
   if (list.hidden !== session.isBlank) followList.change(() => (list.hidden = session.isBlank));
   renderNotice(announcement, session);
   notice.hidden = list.childElementCount > 0 && !list.hidden;
@@ -111,6 +153,7 @@ function renderCaptions() {
 function onHello() {
   updateSettings();
   renderCaptions();
+  resumeAloud();
   if (!isRestAsked) afterPaint(loadRest);
   isRestAsked = true;
 }
@@ -119,7 +162,9 @@ function onHello() {
 function onCaption({ caption, isNew, isNewlyFinal, before }) {
   if (!isNew) return;
   renderCaptions();
-  if (isNewlyFinal && !session.isBlank) {
+  if (session.isBlank) speaker?.passOver([caption]);
+  else if (speaker?.isOn) speaker.take(caption);
+  else if (isNewlyFinal) {
     announce(textFor(caption, session.lang), before && textFor(before, session.lang));
   }
   if (followList.isFollowing && !list.hidden) connection.painted(caption.seq);
