@@ -37,7 +37,7 @@ from pipeline.daemon.desk.reload import Reload
 from pipeline.daemon.desk.service_notes import ServiceNotes
 from pipeline.daemon.life.health import Health
 from pipeline.daemon.life.model_files import record_models, start_hashing
-from pipeline.daemon.life.signals import handle_signals
+from pipeline.daemon.life.signals import handle_signals, hangup
 from pipeline.daemon.life.supervisor import Supervisor
 from pipeline.dictionary.store import Dictionary
 from pipeline.records.events import BrokenEvent, EndEvent
@@ -172,7 +172,7 @@ class App:
     def _start_signals(self) -> None:
         """Listen to signals and to workers; that ends with the event loop."""
         ends = dict.fromkeys((signal.SIGTERM, signal.SIGINT), self.stop)
-        handle_signals({**ends, signal.SIGHUP: self._reload.hangup})
+        handle_signals({**ends, signal.SIGHUP: hangup(self.stop, self._reload.hangup)})
         self._reports.open(self._receive)
 
     def _start_record(self) -> None:
