@@ -126,12 +126,12 @@ def test_a_device_without_a_voice_for_the_language_says_so(
     hall.say(1, "Buenos días.", final=True)
     page = visit(script=VOICE + 'window.voices = [{lang: "ko-KR", localService: true}];')
     page.locator("#aloud").click()
-    expect(page.locator("#aloud-hint")).to_contain_text("no voice for this language")
+    expect(page.locator("#hint")).to_contain_text("no voice for this language")
     expect(page.locator("#aloud")).to_have_attribute("aria-pressed", "false")
     assert said(page) == []
     page.evaluate("voices.length = 0")  # Android may list none, and speak
     page.locator("#aloud").click()
-    expect(page.locator("#aloud-hint")).to_contain_text("use headphones")
+    expect(page.locator("#hint")).to_contain_text("use headphones")
     page.locator("#aloud").click()
     expect(page.locator("#aloud")).to_have_attribute("aria-pressed", "false")
     assert page.evaluate("cancelled") == 1

@@ -15,8 +15,8 @@ const FIRST_CAPTIONS = 16; // More than fill a phone's screen; js/audience/preco
 const HINT_MS = 10_000;
 
 const root = document.documentElement;
-const [status, statusText, notice, announcement, list, live, aloud, aloudHint, open] = [
-  "status", "status-text", "notice", "announcement", "captions", "live", "aloud", "aloud-hint", "open",
+const [status, statusText, notice, announcement, list, live, aloud, hint, open] = [
+  "status", "status-text", "notice", "announcement", "captions", "live", "aloud", "hint", "open",
 ].map((id) => document.getElementById(id));
 
 const session = new Session({ limit: HISTORY });
@@ -67,6 +67,7 @@ function updateSettings() {
 async function loadRest() {
   try {
     ({ announce, clearAnnouncer } = await import("./announcer.js"));
+    await askLanguage();
     await loadSettings();
     if (window.speechSynthesis) {
       // Ready before it is asked for: a phone speaks only in answer to a touch, not to what a touch has fetched.
@@ -86,16 +87,27 @@ function toggleAloud() {
   const { lang } = session;
   if (speaker.isOn) speaker.stop();
   else if (speaker.hasVoice(lang)) speaker.start(session.captions.visible(lang), lang, languageName(lang));
-  renderAloud(speaker.hasVoice(lang) ? "headphones" : "no_voice");
+  aloud.setAttribute("aria-pressed", speaker.isOn);
+  if (speaker.isOn) showHint(table.headphones);
+  else if (!speaker.hasVoice(lang)) showHint(table.no_voice);
+  else hint.hidden = true;
 }
 
-function renderAloud(word) {
-  aloud.setAttribute("aria-pressed", speaker.isOn);
-  aloudHint.hidden = !speaker.isOn && word !== "no_voice";
-  aloudHint.dataset.word = word; // In the page's language, also after that has changed.
-  aloudHint.textContent = table[word];
+/** Tell the reader something for a while. */
+function showHint(text) {
+  hint.textContent = text;
+  hint.hidden = false;
   clearTimeout(hintTimer);
-  hintTimer = setTimeout(() => (aloudHint.hidden = true), HINT_MS);
+  hintTimer = setTimeout(() => (hint.hidden = true), HINT_MS);
+}
+
+/** Ask which language to read, if nobody has said so yet. */
+async function askLanguage() {
+  const { isUnsure, offerLanguages } = await import("./door.js");
+  const { langs, source, lang } = session;
+  const targets = langs.filter((each) => each !== source);
+  if (preferences.lang || !isUnsure(targets, lang, navigator.languages)) return;
+  offerLanguages(langs, lang, (chosen) => choose("lang", chosen));
 }
 
 /** Go on reading aloud after captions came at once: with the newest. In another language only if the reader asks anew. */
@@ -104,7 +116,7 @@ function resumeAloud() {
   const captions = session.captions.visible(session.lang);
   if (speaker.lang !== session.lang) {
     speaker.stop();
-    renderAloud("headphones");
+    aloud.setAttribute("aria-pressed", false);
   } else {
     speaker.passOver(captions.slice(0, -1));
     captions.slice(-1).forEach((caption) => speaker.take(caption));
@@ -177,7 +189,10 @@ function onMessage(message) {
   else if (change?.type === "caption") onCaption(change);
   else if (change?.type === "status" || change?.type === "notice") renderStatus();
   // Another Sunday, another language: take the server's own.
-  else if (change?.code === "unknown-lang") choose("lang", "");
+  else if (change?.code === "unknown-lang") {
+    showHint(table.not_today.replace("{language}", languageName(preferences.lang)));
+    choose("lang", "");
+  }
 }
 
 const { preconnect = null } = window;

@@ -43,4 +43,5 @@ export const DE = {
   read_aloud: "Untertitel vorlesen",
   headphones: "Die Untertitel werden vorgelesen. Bitte Kopfhörer benutzen.",
   no_voice: "Dieses Gerät hat keine Stimme für diese Sprache. In seinen Einstellungen lässt sich unter „Sprachausgabe“ eine hinzufügen.",
+  not_today: "Heute gibt es keine Untertitel auf {language}.",
 };

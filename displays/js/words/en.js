@@ -43,4 +43,5 @@ export const EN = {
   read_aloud: "Read captions aloud",
   headphones: "Captions are read aloud. Please use headphones.",
   no_voice: "This device has no voice for this language. You can add one in its settings, under text-to-speech.",
+  not_today: "No captions in {language} today.",
 };

@@ -43,4 +43,5 @@ export const ES = {
   read_aloud: "Leer los subtítulos en voz alta",
   headphones: "Los subtítulos se leen en voz alta. Use auriculares, por favor.",
   no_voice: "Este dispositivo no tiene voz para este idioma. Puede añadirla en sus ajustes, en «Texto a voz».",
+  not_today: "Hoy no hay subtítulos en {language}.",
 };

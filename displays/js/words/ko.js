@@ -43,4 +43,5 @@ export const KO = {
   read_aloud: "자막 소리 내어 읽기",
   headphones: "자막을 소리 내어 읽고 있습니다. 이어폰을 사용해 주세요.",
   no_voice: "이 기기에는 이 언어의 음성이 없습니다. 설정의 ‘텍스트 음성 변환’에서 추가할 수 있습니다.",
+  not_today: "오늘은 {language} 자막이 없습니다.",
 };

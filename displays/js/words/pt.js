@@ -43,4 +43,5 @@ export const PT = {
   read_aloud: "Ler as legendas em voz alta",
   headphones: "As legendas são lidas em voz alta. Use fones de ouvido, por favor.",
   no_voice: "Este aparelho não tem voz para este idioma. Você pode adicionar uma nos ajustes, em “Conversão de texto em voz”.",
+  not_today: "Hoje não há legendas em {language}.",
 };

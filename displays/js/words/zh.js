@@ -43,4 +43,5 @@ export const ZH = {
   read_aloud: "朗读字幕",
   headphones: "正在朗读字幕，请使用耳机。",
   no_voice: "此设备没有这种语言的语音。可以在设置的“文字转语音”中添加。",
+  not_today: "今天没有{language}字幕。",
 };
