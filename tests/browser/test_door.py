@@ -63,3 +63,8 @@ def test_a_link_to_a_language_of_another_day_says_that_it_is_not_here(visit: Vis
 def test_a_link_to_no_language_at_all_is_the_plain_page(visit: Visit) -> None:
     page = visit("/?lang=a.b", locale="es-MX")
     expect(page.locator(".caption .text")).to_have_text("Buenos días.")
+
+
+def test_the_poster_names_the_languages(visit: Visit) -> None:
+    names = visit("/join").locator("#langs span")
+    expect(names).to_have_text(["Español", "Français", "English"])
