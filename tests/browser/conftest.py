@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, BrowserContext, Page
 
 from scripts.support.browser import CHROMIUM, chromium
 from scripts.support.display_server import DisplayServer
@@ -43,6 +43,19 @@ def browser() -> Iterator[Browser]:
         yield running
 
 
+@pytest.fixture(scope="module")
+def contexts(browser: Browser) -> Iterator[dict[str, BrowserContext]]:
+    """Share a profile between the tests of a file that ask for the same options.
+
+    A new profile costs half a second of the processor. Each hall has a port of its own, so that
+    nothing stored for one is there for the next.
+    """
+    shared: dict[str, BrowserContext] = {}
+    yield shared
+    for context in shared.values():
+        context.close()
+
+
 @pytest.fixture
 def hall() -> Iterator[DisplayServer]:
     """Serve pages and socket."""
@@ -51,21 +64,36 @@ def hall() -> Iterator[DisplayServer]:
 
 
 @pytest.fixture
-def visit(browser: Browser, hall: DisplayServer) -> Iterator[Visit]:
-    """Open a page of the hall in a new profile: `visit("/projector", viewport=...)`."""
+def visit(
+    browser: Browser, contexts: dict[str, BrowserContext], hall: DisplayServer
+) -> Iterator[Visit]:
+    """Open a page of the hall: `visit("/projector", viewport=...)`.
+
+    Tests that change more than their page, such as its clock, take a profile for themselves with
+    `own=True`.
+    """
     complaints: list[str] = []
-    contexts = []
+    used: list[BrowserContext] = []
 
     def visit(
-        path: str = "/", script: str = "", *, answers: frozenset[int] = frozenset(), **options: Any
+        path: str = "/",
+        script: str = "",
+        *,
+        answers: frozenset[int] = frozenset(),
+        own: bool = False,
+        **options: Any,
     ) -> Page:
         # Chromium complains by itself of what a server refuses; `answers` are those that belong.
         options.setdefault("viewport", {"width": 390, "height": 844})
-        context = browser.new_context(**{"locale": "en-GB", **options})
-        contexts.append(context)
-        context.set_default_timeout(10_000)
-        context.add_init_script(WATCH_POLICY + script)
+        options.setdefault("locale", "en-GB")
+        name = f"{sorted(options.items())}" if not own else f"own {len(contexts)}"
+        if name not in contexts:
+            contexts[name] = browser.new_context(**options)
+            contexts[name].set_default_timeout(10_000)
+        context = contexts[name]
+        used.append(context)
         page = context.new_page()
+        page.add_init_script(WATCH_POLICY + script)
         page.on("pageerror", lambda error: complaints.append(f"exception: {error}"))
         page.on(
             "console",
@@ -92,6 +120,8 @@ def visit(browser: Browser, hall: DisplayServer) -> Iterator[Visit]:
         return page
 
     yield visit
-    for context in contexts:
-        context.close()
+    for context in used:
+        for page in context.pages:
+            page.close()
+        context.clear_cookies()
     assert complaints == []

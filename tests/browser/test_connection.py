@@ -58,7 +58,7 @@ def listening(page: Page) -> None:
 def test_a_link_that_died_without_a_word_is_noticed(hall: DisplayServer, visit: Visit) -> None:
     """The socket still looks open; the next one finds what was missed."""
     hall.say(1, "Esta es la primera frase.", final=True)
-    page = visit()
+    page = visit(own=True)
     air = Air(page)
     page.clock.install()
     page.reload()
@@ -98,7 +98,7 @@ def until_tries(page: Page, air: Air, count: int) -> None:
 
 def test_a_server_without_signs_of_life_is_not_given_up(hall: DisplayServer, visit: Visit) -> None:
     """One of an earlier version says nothing in a silence; that is no dead link."""
-    page = visit()
+    page = visit(own=True)
     air = Air(page)
     page.clock.install()
     page.reload()
