@@ -254,7 +254,10 @@ class Pairs:
         self._changed: set[int] = set()
 
     def clear(self) -> None:
-        """Begin anew: the records of a session that goes on give all pairs again. Raises OSError."""
+        """Begin anew: the records of a session that goes on give all pairs again.
+
+        Raises OSError.
+        """
         for each in self.files.values():
             each.file.clear()
 

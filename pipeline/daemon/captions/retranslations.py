@@ -13,7 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from pipeline.captions.board import CaptionBoard
-from pipeline.core.errors import ProtocolError
 from pipeline.core.reports import Fault, Retranslated
 from pipeline.core.types import SAMPLE_RATE, Caption, Recognition, Transcript, Utterance
 from pipeline.daemon.captions.coordinator import CaptionCoordinator
