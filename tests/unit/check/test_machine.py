@@ -74,7 +74,10 @@ def test_a_timer_that_does_not_do_its_work_is_yellow(
         ({}, []),
         ({"stt.device": "cuda"}, ["the recognizer"]),
         ({"translate.final.gpu_layers": -1}, ["the final translator"]),
-        ({"translate.targets": [{"lang": "fr", "final": {"gpu_layers": -1}}]}, ["the final translator"]),
+        (
+            {"translate.targets": [{"lang": "fr", "final": {"gpu_layers": -1}}]},
+            ["the final translator"],
+        ),
         ({"translate.final.engine": "marian", "translate.final.gpu_layers": -1}, []),
     ],
 )
