@@ -54,15 +54,7 @@ _PRIVATE = "models.directory="
 def main(argv: Sequence[str] | None = None) -> int:
     """Run, gather, print; return the exit code."""
     arguments = _arguments(argv)
-    own = list(arguments.set)
-    if arguments.final_engine:
-        own.append(f"translate.final.engine={arguments.final_engine}")
-    if arguments.recognizer != "starter":
-        own.append(f"stt.model={arguments.recognizer}")
-    candidates = {"this": own}
-    if arguments.against:
-        candidates["against"] = own + arguments.against
-    kept = []
+    candidates, kept = _candidates(arguments), []
     try:
         with tempfile.TemporaryDirectory() as folder:
             for material in _materials(arguments, Path(folder)):
@@ -78,6 +70,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     if arguments.json:
         arguments.json.write_bytes(orjson.dumps(kept, option=orjson.OPT_INDENT_2))
     return 0
+
+
+def _candidates(arguments: argparse.Namespace) -> dict[str, list[str]]:
+    """Return the settings that are measured in turns, KEY=VALUE, by name."""
+    own = list(arguments.set)
+    if arguments.final_engine:
+        own.append(f"translate.final.engine={arguments.final_engine}")
+    if arguments.recognizer != "starter":
+        own.append(f"stt.model={arguments.recognizer}")
+    against = {"against": own + arguments.against} if arguments.against else {}
+    return {"this": own, **against}
 
 
 def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
