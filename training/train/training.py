@@ -176,8 +176,6 @@ def train(
     log = _Log(plan, elapsed_s, step)
     began = time.monotonic() - elapsed_s
     saved_at = elapsed_s
-    if plan.leads:
-        print("training; SIGTERM saves and ends it", flush=True)
     for batch in batches(random.Random(plan.seed + step)):
         progress = plan.progress(elapsed_s, step)
         if progress >= 1.0 or stop:

@@ -122,10 +122,10 @@ def test_the_adapter_speaks_out_of_the_quantized_files(
     assert {path: path.stat().st_mtime_ns for path in times} == times
     assert (made / "tiny-Q5_K_M.gguf").is_file()
 
-    # A file that takes the end of a turn for a word of the text does not fit its tokenizer.
+    # A file that takes a token of control for a word of the text does not fit its tokenizer.
     unfit = shutil.copyfile(made / "tiny-F16.gguf", trained / "unfit.gguf")
     kinds = gguf.GGUFReader(unfit, "r+").fields["tokenizer.ggml.token_type"]
-    kinds.parts[kinds.data[5]][0] = gguf.TokenType.USER_DEFINED
+    kinds.parts[kinds.data[4]][0] = gguf.TokenType.USER_DEFINED
     with pytest.raises(ModelError, match="whoever says <end_of_turn>") as caught:
         program.check(unfit, trained / "base", "en", "es", 1)
     assert caught.value.code == "check-tokens"
