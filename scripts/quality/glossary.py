@@ -25,7 +25,7 @@ from pipeline.church.scripture import editions
 from pipeline.core.resources import bundled
 from pipeline.dictionary.glossary import Glossary, compile_glossary, parse_terms, shown
 from pipeline.text.words import WORD, plain
-from scripts.bench.report_section import with_section
+from scripts.bench.report_section import write
 
 TITLE = "## Against a printed Bible"
 _PREFACE = """
@@ -142,8 +142,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if chosen.markdown:
         preface = _PREFACE.format(below=chosen.below, least=chosen.least)
         section = "\n".join([TITLE, preface, *lines, "", summary, ""])
-        text = chosen.markdown.read_text(encoding="utf-8")
-        chosen.markdown.write_text(with_section(text, TITLE, section), encoding="utf-8")
+        write(chosen.markdown, TITLE, section)
     return 0
 
 
