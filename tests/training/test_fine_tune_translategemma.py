@@ -72,14 +72,14 @@ def test_what_it_learns_is_in_an_adapter_that_the_converter_takes(
 ) -> None:
     out = tmp_path / "out"
     before = held_out_loss(None, base, mix, tmp_path)
-    assert trainer.main(options(base, mix, out, "--epochs", "10")) == 0
+    assert trainer.main(options(base, mix, out, "--epochs", "12")) == 0
     assert held_out_loss(out / "adapter", base, mix, tmp_path) < 0.7 * before
     merging.merge(base, out / "adapter", tmp_path / "merged")
     assert (tmp_path / "merged" / "config.json").is_file()
     step = torch.load(out / "checkpoint.pt", weights_only=False)["step"]
-    assert step == 15
-    assert trainer.main(options(base, mix, out, "--epochs", "11", "--resume")) == 0
-    assert torch.load(out / "checkpoint.pt", weights_only=False)["step"] == 17
+    assert step == 18
+    assert trainer.main(options(base, mix, out, "--epochs", "14", "--resume")) == 0
+    assert torch.load(out / "checkpoint.pt", weights_only=False)["step"] == 21
 
 
 def test_only_the_answer_is_learnt_and_nobody_can_speak_a_control_token(
