@@ -23,7 +23,6 @@ from pathlib import Path
 import numpy as np
 from rich.console import Console
 from rich.progress import track
-from rich.table import Table
 
 from pipeline.audio.level import level_dbfs
 from pipeline.config.loader import load
@@ -37,7 +36,7 @@ from pipeline.evaluation.voices import read_voices, score_text
 from pipeline.text.hallucinations import reason
 from scripts.bench.machine import machine
 from scripts.bench.recordings import read_audio, utterances
-from scripts.bench.report_section import with_section
+from scripts.bench.report_section import markdown, show, write
 
 _PAUSE_S = 0.25
 """Below `vad.silence_ms`: sentences follow each other without a cut."""
@@ -111,13 +110,8 @@ def main() -> int:
         print(error, file=sys.stderr)
         return 2
     if arguments.markdown:
-        text = arguments.markdown.read_text() if arguments.markdown.exists() else ""
-        arguments.markdown.write_text(with_section(text, TITLE, section(results)))
-    head, *body = rows(results)
-    table = Table(*head)
-    for row in body:
-        table.add_row(*row)
-    Console().print(table)
+        write(arguments.markdown, TITLE, section(results))
+    show(rows(results))
     return 0
 
 
@@ -224,12 +218,9 @@ def _column(figures: Figures) -> str:
 
 def section(results: Sequence[Figures]) -> str:
     """Return the section of docs/BENCHMARKS.md."""
-    head, *body = rows(results)
-    lines = [head, ["---"] * len(head), *body]
-    table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
     about = machine()
     notes = f"- {results[0].words} words; {about['date']}, {about['cpu']}, INT8, two threads"
-    return f"{TITLE}\n{_PREFACE}\n{table}\n\n{notes}\n"
+    return f"{TITLE}\n{_PREFACE}\n{markdown(rows(results))}\n\n{notes}\n"
 
 
 def _settings(model: str, window_s: float, *, hotwords: bool) -> Settings:
