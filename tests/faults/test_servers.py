@@ -73,12 +73,16 @@ def test_servers_that_go_and_come_cost_quality_and_no_sentence(tmp_path: Path) -
         await_setback(program, f"{GONE}; whisper:", "marian stands in on this machine")
         with ExitStack() as servers:
             speech = servers.enter_context(speech_server(model, port=stt))
-            for port, words in ((quick, SAYS), (final, SAYS), (french, says(" Bien", " fait."))):
+            for port, words in ((final, SAYS), (french, says(" Bien", " fait."))):
                 servers.enter_context(scripted(words, port=port))
             program.until(lambda: len(forms(speech)) >= 2, 300, "sound on its way")
             await_finals(program, "openai")
             await_finals(program, "openai", lang="fr")
-            program.until(lambda: program.health()["setback"] == "", 300, "end of the reasons")
+            # The quick translator's stays away: behind, it may not be asked for a while.
+            program.until(
+                lambda: program.health()["setback"].count(GONE) == 1, 300, "end of the reasons"
+            )
+            await_setback(program, "marian stands in on this machine")
         await_finals(program, "source", lang="fr")
         await_finals(program, "marian")
         await_setback(program, f"{GONE}; whisper:", "marian stands in on this machine")
@@ -129,9 +133,8 @@ def test_check_names_a_server_of_another_model(tmp_path: Path) -> None:
         env = PATIENT | final_at(server.server_port)
         done = call("check", "--no-audio", "--port", "0", cwd=tmp_path, env=env, timeout_s=300)
     assert done.returncode == 1
-    (red,) = [line for line in done.stdout.splitlines() if line.startswith("FAILED")]
-    assert red.split()[1] == "server-final"
-    assert "[server-other-model]" in red
+    red = [line for line in done.stdout.splitlines() if line.startswith("FAILED")]
+    assert any("server-final" in line and "[server-other-model]" in line for line in red)
 
 
 def test_a_key_that_cannot_be_read_ends_the_start(
