@@ -133,7 +133,7 @@ def test_a_signal_while_models_load_ends_it_cleanly_and_leaves_no_session(tmp_pa
 
 def test_a_dry_run_tells_the_audience_to_stand_by(tmp_path: Path, stereo: Path) -> None:
     """And one variable rolls the final engine back."""
-    arguments = ("dry-run", "--input", str(stereo), "--pace", "fast")
+    arguments = ("dry-run", "--input", str(stereo), "--channel", "2", "--pace", "fast")
     env = {"STARK_TRANSLATE__TRANSLATE__FINAL__ENGINE": "marian"}
     with started(*arguments, cwd=tmp_path, **env) as program:
         messages = asyncio.run(watch(program))
