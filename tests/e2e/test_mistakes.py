@@ -54,7 +54,7 @@ def rows() -> list[Mistake]:
 MISTAKES = rows()
 LATE = {"audio-device-missing", "port-in-use"}
 """Told when a session and engines have begun."""
-ALONE = {each.exit: each.number for each in reversed(MISTAKES)}.values()
+ALONE = {m.exit: m.number for m in sorted(MISTAKES, key=lambda m: m.code in LATE)}.values()
 """One of each exit code: made at the real command in a process of its own, as those of LATE are."""
 
 
