@@ -120,7 +120,8 @@ async def operate(program: Program, token: str, own: Path) -> None:
 
 
 def test_an_operator_at_work(tmp_path: Path) -> None:
-    with started("run", "--input", str(SERMON), cwd=tmp_path) as program:
+    tiny = {"STARK_TRANSLATE__TRANSLATE__FINAL__MODEL": "tiny"}
+    with started("run", "--input", str(SERMON), cwd=tmp_path, **tiny) as program:
         told = program.wait_for("operator")
         assert told["page"] == f"{program.address}/operator"
         token = (tmp_path / told["token"]).read_text().strip()
