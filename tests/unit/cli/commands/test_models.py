@@ -284,7 +284,7 @@ class TestPullInItsOwnProcess:
             capture_output=True,
             text=True,
             check=False,
-            timeout=120,
+            timeout=280,
         )
         codes = [line for line in process.stdout.splitlines() if line.startswith("code")]
         assert codes == ["code 1", "code 0", "code 1"], process.stdout + process.stderr
