@@ -362,7 +362,7 @@ class TestRealServer:
         with serve(tmp_path) as (url, process):
             made = engine(url)
             made.translate(TEXT)
-            made.deadline_s = 6.0
+            made.deadline_s = PATIENT_S if number == signal.SIGKILL else 15.0
             struck = threading.Event()
 
             def strike(_: str) -> None:
