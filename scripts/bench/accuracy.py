@@ -115,8 +115,8 @@ def main() -> int:
     return 0
 
 
-def material(folder: Path) -> list[Material]:
-    """Return all recordings of a folder in all conditions. Raises StarkError."""
+def material(folder: Path, *, clean: bool = False) -> list[Material]:
+    """Return all recordings of a folder in all conditions, or the clean ones. Raises StarkError."""
     settings = load(flags={"vad.partial_ms": 0}).settings
     random = np.random.default_rng(_SEED)
     found = []
@@ -128,7 +128,7 @@ def material(folder: Path) -> list[Material]:
             "noise at 15 dB": _with_noise(pcm, 15.0, random),
             "noise at 10 dB": _with_noise(pcm, 10.0, random),
         }
-        for condition, audio in made.items():
+        for condition, audio in list(made.items())[: 1 if clean else None]:
             cut = tuple(each.pcm for each in utterances(audio, settings.vad))
             found.append(Material(condition, voice.text, cut))
             if condition == "as recorded":

@@ -197,31 +197,19 @@ def test_what_was_drawn_out_wrongly_is_taken_out(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("content", "name", "code"),
-    [
-        (b"no zip", "sermon.docx", "notes-unreadable"),
-        (b"what", "sermon.odt", "notes-unknown"),
-        (b"...", "sermon.txt", "notes-empty"),
-    ],
-)
 def test_a_file_that_is_none_changes_nothing(
-    tmp_path: Path, content: bytes, name: str, code: str
-) -> None:
-    setting = CoordinatorFixture(tmp_path, start=False, church_words=True)
-    send(setting)
-    with pytest.raises(ProtocolError) as refused:
-        send(setting, content, name)
-    assert refused.value.code == code
-    assert setting.commands.console().notes.names == ("Zwingenberger",)
-
-
-@pytest.mark.slow
-def test_a_file_that_takes_too_long_is_refused_at_the_desk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     setting = CoordinatorFixture(tmp_path, start=False, church_words=True)
     send(setting)
+    for content, name, code in (
+        (b"no zip", "sermon.docx", "notes-unreadable"),
+        (b"what", "sermon.odt", "notes-unknown"),
+        (b"...", "sermon.txt", "notes-empty"),
+    ):
+        with pytest.raises(ProtocolError) as refused:
+            send(setting, content, name)
+        assert refused.value.code == code
     monkeypatch.setattr(notes_files, "LIMITS", replace(notes_files.LIMITS, seconds=0.01))
     with pytest.raises(ProtocolError, match=r"sermon\.txt took more than 0\.01 s to read"):
         send(setting)
