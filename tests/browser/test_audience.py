@@ -334,13 +334,6 @@ def test_reading_back_is_not_disturbed(hall: DisplayServer, visit: Visit) -> Non
     expect(page.locator("#live")).to_be_hidden()
 
 
-def test_a_long_service_does_not_grow_the_page(hall: DisplayServer, visit: Visit) -> None:
-    page = visit()
-    fill(hall, page, 560)
-    assert page.locator(".caption").count() == 500
-    assert page.locator(".caption").first.get_attribute("data-id") == "61"
-
-
 def test_what_the_reader_chose_is_remembered(hall: DisplayServer, visit: Visit) -> None:
     hall.say(1, "El Señor es mi pastor.", "The Lord is my shepherd.", final=True)
     page = visit(color_scheme="light")
