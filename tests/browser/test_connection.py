@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Page, WebSocket, WebSocketRoute, expect
 
 from scripts.support.display_server import DisplayServer
-from tests.browser.conftest import Visit, until
+from tests.browser.conftest import FURNISHED, Visit, until
 from tests.support.recorder import wait_for
 
 pytestmark = pytest.mark.browser
@@ -167,6 +167,7 @@ def test_it_comes_back_at_once_when_the_network_does(hall: DisplayServer, visit:
     page.clock.install()
     page.reload()
     listening(page)
+    until(page, FURNISHED)
     hall.close()
     expect(page.locator(STATUS)).to_have_text("Reconnecting")
     # Its clock stands, so that it does not try again by itself.
