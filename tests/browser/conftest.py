@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page
+from playwright.sync_api import Browser, Page, expect
 
 from scripts.support.browser import CHROMIUM, chromium
 from scripts.support.display_server import DisplayServer
@@ -24,10 +24,12 @@ FURNISHED = """performance.getEntriesByType("resource")
 
 Visit = Callable[..., Page]
 
+expect.set_options(timeout=60_000)
+
 
 def until(page: Page, expression: str) -> None:
     """Wait until JavaScript says so. The pages' policy forbids playwright's own way, an eval."""
-    for _ in range(200):
+    for _ in range(1200):  # a minute: a busy machine is no mistake
         if page.evaluate(expression):
             return
         page.wait_for_timeout(50)
@@ -43,19 +45,6 @@ def browser() -> Iterator[Browser]:
         yield running
 
 
-@pytest.fixture(scope="module")
-def contexts(browser: Browser) -> Iterator[dict[str, BrowserContext]]:
-    """Share a profile between the tests of a file that ask for the same options.
-
-    A new profile costs half a second of the processor. Each hall has a port of its own, so that
-    nothing stored for one is there for the next.
-    """
-    shared: dict[str, BrowserContext] = {}
-    yield shared
-    for context in shared.values():
-        context.close()
-
-
 @pytest.fixture
 def hall() -> Iterator[DisplayServer]:
     """Serve pages and socket."""
@@ -64,36 +53,21 @@ def hall() -> Iterator[DisplayServer]:
 
 
 @pytest.fixture
-def visit(
-    browser: Browser, contexts: dict[str, BrowserContext], hall: DisplayServer
-) -> Iterator[Visit]:
-    """Open a page of the hall: `visit("/projector", viewport=...)`.
-
-    Tests that change more than their page, such as its clock, take a profile for themselves with
-    `own=True`.
-    """
+def visit(browser: Browser, hall: DisplayServer) -> Iterator[Visit]:
+    """Open a page of the hall in a new profile: `visit("/projector", viewport=...)`."""
     complaints: list[str] = []
-    used: list[BrowserContext] = []
+    contexts = []
 
     def visit(
-        path: str = "/",
-        script: str = "",
-        *,
-        answers: frozenset[int] = frozenset(),
-        own: bool = False,
-        **options: Any,
+        path: str = "/", script: str = "", *, answers: frozenset[int] = frozenset(), **options: Any
     ) -> Page:
         # Chromium complains by itself of what a server refuses; `answers` are those that belong.
         options.setdefault("viewport", {"width": 390, "height": 844})
-        options.setdefault("locale", "en-GB")
-        name = f"{sorted(options.items())}" if not own else f"own {len(contexts)}"
-        if name not in contexts:
-            contexts[name] = browser.new_context(**options)
-            contexts[name].set_default_timeout(10_000)
-        context = contexts[name]
-        used.append(context)
+        context = browser.new_context(**{"locale": "en-GB", **options})
+        contexts.append(context)
+        context.set_default_timeout(60_000)
+        context.add_init_script(WATCH_POLICY + script)
         page = context.new_page()
-        page.add_init_script(WATCH_POLICY + script)
         page.on("pageerror", lambda error: complaints.append(f"exception: {error}"))
         page.on(
             "console",
@@ -120,8 +94,6 @@ def visit(
         return page
 
     yield visit
-    for context in used:
-        for page in context.pages:
-            page.close()
-        context.clear_cookies()
+    for context in contexts:
+        context.close()
     assert complaints == []
