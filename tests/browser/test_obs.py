@@ -123,9 +123,9 @@ def test_all_but_the_text_is_transparent(hall: DisplayServer, visit: Visit) -> N
     for width, height in ((1280, 720), (1920, 1080), (3840, 2160)):
         page.set_viewport_size({"width": width, "height": height})
         until(page, f"innerHeight === {height}")
-        _, top, _, bottom = box_of(page, SHOWN)
-        assert bottom <= height * 0.955
-        assert 0.03 * height < bottom - top < 0.09 * height
+        _, upper, _, lower = box_of(page, SHOWN)
+        assert lower <= height * 0.955
+        assert 0.03 * height < lower - upper < 0.09 * height
 
 
 def test_nothing_is_shown_before_somebody_speaks(hall: DisplayServer, visit: Visit) -> None:
@@ -267,7 +267,7 @@ def test_no_line_of_a_burst_is_skipped(hall: DisplayServer, visit: Visit) -> Non
 @pytest.fixture(scope="module")
 def demo(browser: Browser) -> Iterator[Page]:
     """Return an overlay whose modules can be asked."""
-    context = browser.new_context(viewport=FULL)
+    context = browser.new_context(viewport={"width": 1920, "height": 1080})
     with DisplayServer() as running:
         page = context.new_page()
         page.goto(f"{running.url}/obs?demo")
