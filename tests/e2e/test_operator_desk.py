@@ -102,13 +102,13 @@ async def operate(program: Program, token: str, own: Path) -> None:
         assert not (await command("undo"))["blank"]
         await until(phone, lambda m: m["type"] == "status" and m["state"] != "blank")
 
-        await command("add-rule", heard="the", write="Zebaoth")
+        await command("add-rule", heard="the lord", write="Zebaoth")
         assert [rule.write for rule in parse_rules(own.read_text(), "own")] == ["Zebaoth"]
         taught = await until(
             coordinator, lambda m: m["type"] == "utterance" and "Zebaoth" in (m["text"] or "")
         )
         fix = taught["corrections"][0]
-        assert (fix["rule"], fix["found"].lower()) == ("zebaoth", "the")
+        assert (fix["rule"], fix["found"].lower()) == ("zebaoth", "the lord")
         await phone.send(orjson.dumps({"type": "ack", "seq": 10**9}).decode())  # never published
         health = await until(coordinator, lambda m: m["type"] == "health")
         assert {(row["kind"], row["clients"]) for row in health["displays"]} == {
