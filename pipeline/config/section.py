@@ -1,4 +1,4 @@
-"""What the sections of the settings share: base, types of values, times of effect. Pure."""
+"""What the sections of the settings share: base, types of values, times of effect."""
 
 from __future__ import annotations
 
