@@ -110,6 +110,7 @@ def test_all_can_be_reached_at_any_width_and_zoom(
         assert box["x"] >= 0
         assert box["x"] + box["width"] <= viewport["width"] + 1
     assert page.locator("#settings").evaluate("e => e.scrollWidth - e.clientWidth") == 0
+    page.locator("#source").check()
     page.locator("#done").click()
     expect(page.locator(".caption .source").last).to_be_visible()
     wider = """() => Math.max(...[document.documentElement, document.body,
@@ -146,7 +147,9 @@ def test_the_keyboard_reaches_everything(hall: DisplayServer, visit: Visit) -> N
     """Each control of the settings by Tab, in the order in which they stand; out by Escape."""
     talk(hall)
     page = visit()
-    page.keyboard.press("Tab")
+    expect(page.locator("#aloud")).to_be_visible()
+    for _ in ("aloud", "open"):
+        page.keyboard.press("Tab")
     page.keyboard.press("Enter")
     expect(page.locator("#settings")).to_be_visible()
     seen: list[str] = []

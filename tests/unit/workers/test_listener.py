@@ -88,7 +88,9 @@ def test_in_real_time_the_last_syllable_lies_one_silence_before_the_close() -> N
     run(worker)
     final = utterances.get()
     assert final is not None
-    assert final.closed_s - final.spoken_s == pytest.approx(Vad().fitted({}).silence_ms / 1000, abs=0.1)
+    assert final.closed_s - final.spoken_s == pytest.approx(
+        Vad().fitted({}).silence_ms / 1000, abs=0.1
+    )
 
 
 def test_speech_open_at_the_end_becomes_a_final() -> None:
