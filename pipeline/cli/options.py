@@ -71,7 +71,14 @@ def add_languages(parser: argparse.ArgumentParser) -> None:
     more = "speech model (see `models list`)"
     parser.add_argument("--recognizer", metavar="MODEL", help=more)
     more = "any other setting: --set vad.hold_ms=0; may be repeated"
-    parser.add_argument("--set", type=_assignment, action="append", metavar="KEY=VALUE", help=more)
+    parser.add_argument(
+        "--set",
+        dest="settings",
+        type=_assignment,
+        action="append",
+        metavar="KEY=VALUE",
+        help=more,
+    )
 
 
 def _langs(text: str) -> list[str]:
@@ -104,7 +111,7 @@ def settings_of(arguments: argparse.Namespace, more: Mapping[str, Any] | None = 
     if langs := given.get("to"):
         first, *others = langs
         flags |= {"translate.target": first, "translate.targets": [{"lang": x} for x in others]}
-    flags |= dict(given.get("set") or ())
+    flags |= dict(given.get("settings") or ())
     return load(arguments.config, flags | dict(more or {}))
 
 
