@@ -84,10 +84,9 @@ def set_apart(page: Page, hall: OperatorServer) -> None:
     """Paused, blanked, too loud, one caption hidden and one edited, a refusal."""
     page.keyboard.press("b")
     page.keyboard.press("p")
-    page.keyboard.press("End")
+    page.locator(".row .heard").last.click()
     page.keyboard.press("h")
-    page.keyboard.press("ArrowUp")  # which was not shown, and so cannot be edited
-    page.keyboard.press("ArrowUp")
+    page.locator(".row .heard").first.click()
     page.keyboard.press("e")
     page.locator("#edit-text").fill("La primera. x")
     page.keyboard.press("Enter")
