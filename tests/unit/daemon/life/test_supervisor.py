@@ -98,7 +98,7 @@ def test_a_transcriber_that_hangs_gets_no_sign_of_life(
             go_on.set()
             await reached(lambda: "WATCHDOG=1" in told(systemd))
 
-        source = FakeSource(pcm_of(SCRIPT, DURATION_S), speed=20)
+        source = FakeSource(pcm_of(SCRIPT, DURATION_S), speed=2)
         recognizer = FakeRecognizer(SCRIPT, fails=hang)
         service = Service(tmp_path / "sessions", source=source, recognizer=recognizer, fast=False)
         assert service.run(wait) == 0
