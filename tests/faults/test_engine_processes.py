@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import time
 from collections.abc import Iterator
@@ -246,7 +247,12 @@ def test_an_utterance_that_ends_the_recognizer_twice_costs_itself_only(
         assert 3 in journal or third[0]["filtered"] == "stt-failed"
         others = [number for number in (1, 2, 4) if number in journal]
         assert others == [1, 2, 4]
-        assert [journal[n] for n in others] == [undisturbed[n - 1] for n in others]
+        # A pause is cut a little otherwise on a busy machine, and with it a comma.
+        said, before = (
+            [re.findall(r"\w+", t.lower()) for t in texts]
+            for texts in ((journal[n] for n in others), (undisturbed[n - 1] for n in others))
+        )
+        assert said == before
 
 
 @pytest.mark.parametrize("part", ["partial", "final"])
