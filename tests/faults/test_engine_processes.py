@@ -340,18 +340,6 @@ def test_a_gpu_that_fails_gets_fewer_layers_then_none_while_captions_go_on(
         assert texts[:-1] == undisturbed[: len(texts) - 1]
 
 
-def test_a_daemon_that_is_killed_leaves_no_process_behind(tmp_path: Path) -> None:
-    with playing(tmp_path) as program:
-        program.wait_for("ready")
-        children = psutil.Process(program.process.pid).children(recursive=True)
-        assert len(children) == 3
-        children[0].suspend()
-        program.process.kill()
-        program.end()
-    _, alive = psutil.wait_procs(children, 20)
-    assert not alive
-
-
 @pytest.mark.parametrize("stopped", ["", "stt", "partial", "final"])
 def test_at_its_end_no_process_is_left_whatever_it_is_at(tmp_path: Path, stopped: str) -> None:
     env = {"STARK_TRANSLATE__SESSION__DRAIN_S": "1"}
