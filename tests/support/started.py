@@ -1,4 +1,4 @@
-"""What `run` starts, and the checks that test it: one table, so that the two cannot drift apart.
+"""The threads that `run` starts, each with the checks that test it.
 
 A test starts a service with everything in the settings and compares its threads with this table,
 and the table with the plan of `check`.
