@@ -48,7 +48,7 @@ def started(settings: Settings, *, compare: bool) -> dict[str, tuple[str, ...]]:
 
 def _translators(settings: Settings) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
     """Yield the checks of each language's quick and final translator."""
-    for alone in (settings, *settings.by_target()):
+    for alone in settings.for_each_target():
         suffix = "" if alone is settings else f"-{alone.translate.target}"
         partial, final = alone.translate.partial.engine, alone.translate.final.engine
         yield _tried(partial, "partial", suffix), _tried(final, "final", suffix)
