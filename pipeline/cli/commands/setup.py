@@ -18,6 +18,7 @@ from pipeline.audio.devices import devices
 from pipeline.church.scripture import index_store
 from pipeline.cli import streams
 from pipeline.cli.commands.check import check_all
+from pipeline.cli.commands.run import TRIAL
 from pipeline.cli.download_screen import Download
 from pipeline.cli.options import Commands, add_command, add_hearing, settings_of
 from pipeline.config.editor import Value, write
@@ -44,10 +45,7 @@ exit codes: 0 ready, 1 something is missing or does not work yet
 """
 _ROLES = {"stt": "recognizer", "marian": "draft translator", "gemma": "final translator"}
 _MANY_READERS = 500
-_FOR_TRIALS = (
-    "The starter translator is for trying things out, not for a service. A better one needs 8 "
-    "cores or a GPU, here or on another machine (docs/REMOTE.md)."
-)
+_BETTER = "A better one needs 8 cores or a GPU, here or on another machine (docs/REMOTE.md)."
 
 
 def add(commands: Commands) -> None:
@@ -270,7 +268,7 @@ def _conclude(console: Console, loaded: Loaded, obtained: Mapping[Role, str]) ->
     """Say what comes next, and where captions will be read."""
     settings = loaded.settings
     if obtained.get("gemma", STARTER) == STARTER:
-        console.print(Text(_FOR_TRIALS, "yellow"))
+        console.print(Text(f"{TRIAL} {_BETTER}", "yellow"))
     console.print("Next: `stark-translate tune --write` once, with nothing else running;")
     console.print("then `stark-translate dry-run` rehearses, and `stark-translate run` captions.")
     server = settings.server
