@@ -569,6 +569,7 @@ def test_of_several_translations_both_translators_choose(
     reports: list[Report] = []
     made = worker(LooksAround("gemma"), reports, count=0)
     made._scorer = scorer
+    made._drafts.get_nowait()  # the end, which would wait for this final
     made.take((replace(draft(1), stable=stable), time.monotonic()))
     (caption,) = [report for report in reports if isinstance(report, Caption)]
     assert caption.text == chosen

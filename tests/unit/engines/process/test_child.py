@@ -213,7 +213,7 @@ def test_without_memory_it_ends_rather_than_go_on_with_what_is_half_done(
 def test_a_request_is_cancelled_by_the_next_message(monkeypatch: pytest.MonkeyPatch) -> None:
     """Between two tokens it is read; one that comes too late is passed over."""
 
-    def translate(self: Gemma, text: str, *_: object) -> Translation:
+    def translate(self: Gemma, text: str, **_: object) -> Translation:
         if text == "long" and self.is_cancelled():
             raise EngineCancelledError("engine-cancelled", "Not wanted.")
         return Translation(text, "gemma")
