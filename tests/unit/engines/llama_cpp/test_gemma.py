@@ -547,15 +547,6 @@ class TestSearch:
         # What has nothing to do with the text, and what breaks off, are worse than the whole.
         assert max(by_text[each] for each in rivals) < by_text[first.text] - 0.5
 
-    def test_a_branch_is_as_likely_as_when_it_is_asked_for(self, gemma: Gemma) -> None:
-        text = "He leads me beside still waters."
-        own = gemma.search(text, rivals=()).alternatives[1]
-        again = {each.text: each for each in gemma.search(text, rivals=(own.text,)).alternatives}
-        asked = loaded(gemma._path, branches=0).search(text, rivals=(own.text,)).alternatives[1]
-        assert asked.text == own.text
-        assert again[own.text].whole_logprob == pytest.approx(asked.whole_logprob, abs=0.01)
-        assert own.avg_logprob == pytest.approx(asked.avg_logprob, abs=0.01)
-
     def test_a_text_of_several_parts_has_none(self, gguf: Path) -> None:
         assert loaded(gguf, context=256).search(PSALM * 2, rivals=()).alternatives == ()
 
