@@ -33,7 +33,7 @@ from pipeline.core.terms import WantedTerm
 from pipeline.engines.process.channel import Channel, Patience
 from pipeline.engines.process.making import make
 from pipeline.engines.process.memory import address_limit, free_bytes, is_enough
-from pipeline.engines.protocols import Recognizer, Translator
+from pipeline.engines.protocols import Recognizer, Searcher, Translator
 from pipeline.engines.specification import EngineSpec
 
 LOG_MARK: Final = b"\x1e"
@@ -134,21 +134,29 @@ def _answer(
         return {"is": "done", "value": heard}
     translator: Any = engine
     if request["do"] == "score":
-        score = translator.score(request["text"], request["target"])
-        return {"is": "done", "value": {"score": score}}
+        scores = translator.score(request["text"], request["targets"])
+        return {"is": "done", "value": {"scores": scores}}
+    if request["do"] == "alternatives":
+        return {"is": "done", "value": {"texts": translator.alternatives(request["text"])}}
     deadline_s = request["deadline_s"]
     translator.deadline_s = math.inf if deadline_s is None else deadline_s
     if target := request.get("target"):  # one that knows a single language has no use for it
         translator.target = target
     translator.is_cancelled = channel.has_message
-    grow = _grower(channel) if request["stream"] else None
     wanted = tuple(
         WantedTerm(**(term | {each: tuple(term[each]) for each in ("forms", "foreign")}))
         for term in request["wanted"]
     )
-    made = translator.translate(
-        request["text"], grow, request["draft"], _standing(request["standing"]), wanted
-    )
+    asked: dict[str, Any] = {
+        "on_text": _grower(channel) if request["stream"] else None,
+        "draft": request["draft"],
+        "standing": _standing(request["standing"]),
+        "wanted": wanted,
+    }
+    if request["rivals"] is not None and isinstance(translator, Searcher):
+        made = translator.search(request["text"], rivals=request["rivals"], **asked)
+    else:
+        made = translator.translate(request["text"], **asked)
     return {"is": "done", "value": made}
 
 

@@ -83,11 +83,15 @@ class StandIn:
         self._rest.succeeded()
         return made
 
-    def score(self, text: str, target: str) -> tuple[float, float]:
-        """Return what the local translator thinks of a translation. Raises EngineError."""
+    def score(self, text: str, targets: Sequence[str]) -> list[tuple[float, float]]:
+        """Return what the local translator thinks of translations. Raises EngineError."""
         # The server never can: it only says so.
         judge = self._local if isinstance(self._local, Scorer) else self._server
-        return judge.score(text, target)
+        return judge.score(text, targets)
+
+    def alternatives(self, text: str) -> list[str]:
+        """Return the local translator's, none of the server's. Raises EngineError."""
+        return self._local.alternatives(text) if isinstance(self._local, Scorer) else []
 
 
 class RecognizerStandIn:

@@ -124,6 +124,7 @@ TRANSLATE = {
     "stream": True,
     "deadline_s": 3.5,
     "standing": {"source": 4, "target": 3, "pieces": [["A"], []], "closed": 1},
+    "rivals": None,
     "wanted": [asdict(WantedTerm("amen", 0, 4, ("amén",), "es", "amens?"))],
 }
 
@@ -158,15 +159,17 @@ def test_a_translation_grows_on_its_way(monkeypatch: pytest.MonkeyPatch) -> None
     ]
 
 
-def test_a_score_comes_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    def score(_: Gemma, text: str, target: str) -> tuple[float, float]:
-        return -float(len(text)), -float(len(target))
+def test_scores_and_alternatives_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    def score(_: Gemma, text: str, targets: Sequence[str]) -> list[tuple[float, float]]:
+        return [(-float(len(text)), -float(len(target))) for target in targets]
 
     monkeypatch.setattr(Gemma, "score", score, raising=False)
+    monkeypatch.setattr(Gemma, "alternatives", lambda _, text: [text, "Así sea"], raising=False)
     monkeypatch.setattr(Gemma, "kernels", "")
-    asked = {"do": "score", "text": "Amen", "target": "Así sea"}
-    _, answer = ask("final", (asked, b""))
-    assert answer["value"] == {"score": [-4.0, -7.0]}
+    asked = {"do": "score", "text": "Amen", "targets": ["Así sea", "Amén"]}
+    _, scored, found = ask("final", (asked, b""), ({"do": "alternatives", "text": "Amen"}, b""))
+    assert scored["value"] == {"scores": [[-4.0, -7.0], [-4.0, -4.0]]}
+    assert found["value"] == {"texts": ["Amen", "Así sea"]}
 
 
 def test_an_error_keeps_its_kind_its_code_and_its_fix(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -210,7 +213,7 @@ def test_without_memory_it_ends_rather_than_go_on_with_what_is_half_done(
 def test_a_request_is_cancelled_by_the_next_message(monkeypatch: pytest.MonkeyPatch) -> None:
     """Between two tokens it is read; one that comes too late is passed over."""
 
-    def translate(self: Gemma, text: str, *_: object) -> Translation:
+    def translate(self: Gemma, text: str, **_: object) -> Translation:
         if text == "long" and self.is_cancelled():
             raise EngineCancelledError("engine-cancelled", "Not wanted.")
         return Translation(text, "gemma")
