@@ -57,9 +57,10 @@ MODULES = {
         for name in (
             *("desk", "reload", "relay", "devices", "models", "verses", "notes", "glossary"),
             *("tune", "budget", "config", "check", "export", "replay", "review"),
-            *("score", "report", "sessions", "rules", "learn", "dashboard"),
+            *("score", "report", "sessions", "rules", "learn"),
         )
     },
+    "dashboard": "report",
 }
 """The module of pipeline.cli.commands that each command is in, in the order of --help."""
 

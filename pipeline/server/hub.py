@@ -43,8 +43,7 @@ from pipeline.protocol.past_services import Archive
 from pipeline.records.health import HealthRecord
 from pipeline.server.addresses import page_address
 from pipeline.server.boards import Boards, Subscription
-from pipeline.server.clients import Client, Clients
-from pipeline.server.display_latency import DisplayLatency
+from pipeline.server.clients import Client, Clients, DisplayLatency
 from pipeline.server.event_stream import EventStream, EventWriter
 from pipeline.server.inbound import Incoming, OnCommand
 from pipeline.server.live_subtitles import LiveSubtitles

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from pipeline.cli.options import Commands, add_command, settings_of
+from pipeline.cli.options import Commands, add_command, add_group, settings_of
 from pipeline.config.schema import Settings
 from pipeline.core import logs
 from pipeline.core.errors import UsageError
@@ -34,14 +34,7 @@ How to add your own: docs/GLOSSARY.md.
 
 def add(commands: Commands) -> None:
     """Describe the command and what it can do."""
-    parser = commands.add_parser(
-        "glossary",
-        help=_SAYS,
-        description=_SAYS,
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    whats = parser.add_subparsers(required=True, metavar="what")
+    whats = add_group(commands, "glossary", _SAYS, _EPILOG, "what")
     listing = add_command(whats, "list", _list, "List the entries, the church's own marked.")
     listing.add_argument("word", nargs="?", default="", help="list only entries with this word")
     trying = add_command(whats, "try", _try, "Translate a sentence without the glossary and with.")

@@ -64,7 +64,7 @@ class _Ended:
 
 
 def add(commands: Commands) -> None:
-    """Describe the three commands."""
+    """Describe the two commands."""
     for name, run, says in (
         ("run", _run, "Caption a service."),
         ("dry-run", _dry_run, "Rehearse: captions reach operators and this terminal only."),
@@ -73,15 +73,12 @@ def add(commands: Commands) -> None:
         add_serving(parser)
         add_hearing(parser)
         add_languages(parser)
-        parser.add_argument(
-            "--input", metavar="FILE", help="caption a recording instead of a microphone"
-        )
-        parser.add_argument(
-            "--pace", choices=["realtime", "fast"], help="speed at which a recording is played"
-        )
-        if name == "dry-run":
-            more = "go on to the review at the end (default: where there is a terminal)"
-            parser.add_argument("--review", action=argparse.BooleanOptionalAction, help=more)
+        more = "caption a recording instead of a microphone"
+        parser.add_argument("--input", metavar="FILE", help=more)
+        more = "speed at which a recording is played"
+        parser.add_argument("--pace", choices=["realtime", "fast"], help=more)
+    says = "go on to the review at the end (default: where there is a terminal)"
+    parser.add_argument("--review", action=argparse.BooleanOptionalAction, help=says)
 
 
 def _run(arguments: argparse.Namespace) -> int:

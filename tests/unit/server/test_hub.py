@@ -15,7 +15,7 @@ from websockets.exceptions import InvalidStatus
 from pipeline.core.errors import ServerError
 from pipeline.server import hub
 from pipeline.server.clients import BACKLOG_BYTES
-from pipeline.server.hub import KEPT
+from pipeline.server.hub import KEPT, Timers
 from scripts.support.records import health_record, utterance_record
 from tests.support.hub import (
     TOKEN,
@@ -530,3 +530,22 @@ def has_ipv6() -> bool:
             return True
     except OSError:
         return False
+
+
+@in_loop
+async def test_a_function_that_fails_is_called_again_until_the_end() -> None:
+    calls, told, enough = [], [], asyncio.Event()
+    asyncio.get_running_loop().set_exception_handler(lambda _, what: told.append(what))
+
+    def act() -> None:
+        calls.append(1)
+        if len(calls) == 3:
+            timers.stop()
+            enough.set()
+        raise ValueError
+
+    timers = Timers()
+    timers.every(0.001, act)
+    await enough.wait()
+    await asyncio.sleep(0.02)
+    assert (len(calls), len(told)) == (3, 3)
