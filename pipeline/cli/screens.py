@@ -185,7 +185,7 @@ class RichScreen(Screen):
         self._fault = fault
 
     def on_redaction(self, redaction: Redaction, removed: Removed) -> None:  # noqa: ARG002
-        """Clear the terminal, with what has scrolled by: a line could not be taken back alone."""
+        """Clear the terminal and its history: a single line could not be taken back."""
         self._open, self._record = {}, None
         self._printed.put(None)
         places = (f"{self._address} ", "bold"), "The terminal was cleared: off the record."
@@ -234,7 +234,7 @@ class RichScreen(Screen):
             self._console.print(*waiting, sep="\n", soft_wrap=True)
 
     def _render(self) -> RenderableType:
-        # Four lines stand below, and an open caption takes four: two of each language.
+        # Four lines are below, and an open caption takes four: two of each language.
         shown = max(1, min(_OPEN_CAPTIONS, (self._console.height - 5) // 4))
         texts = [text for each in list(self._open.values())[-shown:] for text in _partial(each)]
         return Group(

@@ -127,7 +127,7 @@ def _difference(
 def judge(gain: float, low: float, high: float, limit: float) -> Verdict:
     """Return what a difference means.
 
-    A loss or a gain counts when it is beyond the limit and chance alone does not explain it. A
+    A loss or a gain counts when it is beyond the limit and not explained by chance. A
     loss beyond the limit that may be chance is "cannot tell"; such a gain is "same": nothing is
     lost.
     """

@@ -200,7 +200,7 @@ class DisplayLatency:
     def _waiting_ms(self, client: Client, now_s: float) -> int:
         """Return the age of the oldest caption that the client has not painted."""
         sent = self._published.get(client.board, {})
-        # What has been forgotten has no time any more: then the oldest that is known stands for it.
+        # The time of a forgotten caption is unknown; the oldest known one is taken instead.
         published_s = sent.get(max(client.acked + 1, next(iter(sent), 0)))
         return 0 if published_s is None else round((now_s - published_s) * 1000)
 

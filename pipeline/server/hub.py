@@ -220,7 +220,7 @@ class Hub:
         self._tell(lambda seq: StatusMessage(mode=mode, seq=seq, state=state, reason=reason))
 
     def set_notice(self, notice: NoticeMessage) -> None:
-        """Send the notice that stands now; in a dry-run to operators only."""
+        """Send the current notice; in a dry-run to operators only."""
         self._notice = notice
         recipients = self._clients.authorized() if self._mode == "dry-run" else self._clients
         self._clients.send(recipients, encode(notice))

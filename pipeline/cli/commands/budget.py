@@ -183,7 +183,7 @@ def _places(arguments: argparse.Namespace) -> list[Place]:
             message = f"--gpu: nothing is known of {arguments.gpu!r}."
             raise UsageError("gpu-unknown", message, f"Known are {names}.")
         return [_bought(gpu, ram, asked)]
-    # The first alone: an engine uses one GPU.
+    # Only the first: an engine uses one GPU.
     here = [_installed(gpu, ram, asked) for gpu in gpus()[:1]]
     return [*here, Place("the processor", 0, ram, asked or RAM_BANDWIDTH, has_gpu=False)]
 

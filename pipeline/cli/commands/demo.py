@@ -163,7 +163,7 @@ class DemoOperator:
     ) -> None:
         """Take the address of the desk's page and the operator's token.
 
-        A mistake stands for `seen_s` before it is corrected: people are to see it.
+        A mistake is shown for `seen_s` before it is corrected, so that people see it.
         """
         self._uri = f"{page.replace('http', 'ws', 1).removesuffix('operator')}ws?kind=operator"
         self._token, self._notes, self._seen_s = token, notes, seen_s
@@ -172,8 +172,8 @@ class DemoOperator:
         self._wrong = [each for each in self._sentences if each.get("correct")]
 
     def start(self) -> None:
-        """Sit down at the desk; get up when the service ends."""
-        # A demo without its operator is still one.
+        """Connect to the console in a thread of its own, which ends with the service."""
+        # The demo goes on without its operator.
         gone = "The demo's operator has left"
         Thread(
             lambda: asyncio.run(self.work()),

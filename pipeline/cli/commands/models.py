@@ -155,8 +155,8 @@ def _pull_one(name: str, store: ModelLibrary, arguments: argparse.Namespace) -> 
     if name in SHIPPED_MODELS:
         print(_SHIPS.format(name))
         return
-    stands, manifest = state(store, name)
-    if stands == "here" and manifest and not arguments.again and not arguments.revision:
+    found, manifest = state(store, name)
+    if found == "here" and manifest and not arguments.again and not arguments.revision:
         print(f"{name} is here already: {store.path(manifest)}")
         return
     with Download(accept_terms=arguments.accept_terms) as shown:
@@ -167,7 +167,8 @@ def _pull_one(name: str, store: ModelLibrary, arguments: argparse.Namespace) -> 
 
 def _verify(arguments: argparse.Namespace) -> int:
     _, store = _opened(arguments)
-    names = arguments.names or [*store.names(), *_only_halves(store)]
+    # A model that is here and is being pulled again has a half as well.
+    names = arguments.names or list(dict.fromkeys((*store.names(), *store.halves())))
     if not names:
         print(f"No model has been fetched into {store.directory}.")
     code = 0
@@ -193,10 +194,6 @@ def _faults(store: ModelLibrary, name: str) -> list[str]:
     with progress() as bars:
         task = bars.add_task(name, total=manifest.size_bytes)
         return store.faults(manifest, hashes=True, on_bytes=lambda count: bars.advance(task, count))
-
-
-def _only_halves(store: ModelLibrary) -> list[str]:
-    return [name for name in store.halves() if name not in store.names()]
 
 
 def _path(arguments: argparse.Namespace) -> int:

@@ -127,7 +127,7 @@ def serve(
 ) -> int:
     """Run the daemon to its end, and `then` if that was a good one; return the exit code.
 
-    `at_desk` is called on the event loop with the address of the desk's page as soon as it is up.
+    `at_desk` is called on the event loop with the console's address as soon as it is up.
     """
     ended = _caption(loaded, mode, loop=loop, at_desk=at_desk)
     # What crashed is remembered, so that each turn takes another one: there are few.
@@ -216,7 +216,7 @@ def _hold_sessions(session: Callable[[Settings], App], settings: Settings) -> tu
         if not app.wants_new_session or app.is_stuck:
             return app, code
         settings = app.settings
-        # Beside the next one: the report draws plots, and nobody at the desk waits for it.
+        # In a thread: the report draws plots, and the next session must not wait for it.
         Thread(partial(_finish, app.folder), "report", failed=lambda _: None).start()
 
 

@@ -91,7 +91,7 @@ def _build(arguments: argparse.Namespace) -> int:
 def _add(arguments: argparse.Namespace) -> int:
     name = _checked(_NAME, arguments.name, "--name")
     lang = _checked(_LANG, arguments.lang, "--lang")
-    # They stand in the first line of the edition's file.
+    # Both are in the first line of the edition's file.
     title, licence = (" ".join(text.split()) for text in (arguments.title, arguments.licence))
     if not (title and licence):
         raise UsageError("verses-no-licence", "--title and --licence must say something.")

@@ -96,7 +96,7 @@ class CollectSettings:
     rules: Sequence[Rule]
     """The dictionary's: they tell the church's terms."""
     everyday: Collection[str] = ()
-    """Words that no proposed rule may hear alone."""
+    """Everyday words: no proposed rule may hear only these."""
     shares: TierShares = field(default_factory=TierShares)
     general: Sequence[LearningPair] = ()
     speaker: str = ""

@@ -174,7 +174,8 @@ def drop_sound(data: Path, session: str) -> None:
     # At once, not with the next collection: it holds the words that were said.
     metadata = data / FOLDER / METADATA
     if metadata.exists():
-        kept = [line for line in metadata.read_bytes().splitlines(True) if not _of(line, session)]
+        lines = metadata.read_bytes().splitlines(keepends=True)
+        kept = [line for line in lines if orjson.loads(line)["session_id"] != session]
         write_whole(metadata, b"".join(kept))
 
 
@@ -201,10 +202,6 @@ def _lines(data: Path, pairs: Iterable[LearningPair]) -> Iterator[bytes]:
                 "speaker": pair.speaker,
             }
             yield orjson.dumps(fields, option=orjson.OPT_APPEND_NEWLINE)
-
-
-def _of(line: bytes, session: str) -> bool:
-    return bool(orjson.loads(line)["session_id"] == session)
 
 
 def last_lesson(data: DataFolder) -> str:

@@ -34,7 +34,7 @@ TEACHER = "teacher.json"
 GONE = {"server-gone", "server-busy", "server-refuses", "server-other-model"}
 """Errors with which no other sentence would fare better."""
 _FAILURES = 3
-"""So many sentences in a row are the teacher's fault, fewer may be theirs."""
+"""Failures in a row that are the teacher's fault; fewer may be the sentences'."""
 _FIELDS = TypeAdapter(dict[str, str | float])
 
 
@@ -58,7 +58,7 @@ class TeachingOrder:
     teacher: str
     """As the settings name it."""
     teacher_id: str
-    """The SHA-256 of its weights, or what stands for it where a server has them."""
+    """The SHA-256 of its weights; for a model on a server, its name."""
     langs: tuple[str, str]
     parts: Collection[str] = ()
     """Parts of the mix; all without any."""
@@ -73,7 +73,7 @@ def teach(
 ) -> list[Lesson]:
     """Have the teacher translate a mix, and go on where an earlier teaching was cut off.
 
-    Several `teachers` are the same one, asked so many sentences at a time. They must have been
+    Several `teachers` are the same one, asked in parallel. They must have been
     loaded. `on_start` is told how many lessons are there already, and of how many. Raises
     LearningError (mix-missing, mix-unreadable, teacher-other, taught-unreadable,
     learning-unwritable, teacher-silent, teacher-gone).
