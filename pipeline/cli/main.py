@@ -170,7 +170,9 @@ def _say(error: Exception) -> int:
 def _needed(argv: Sequence[str]) -> list[str]:
     """Return the modules that a command line needs: one, or all for --help and what is unknown.
 
-    Importing all of them takes a second, in which nothing would be on the screen.
+    Importing all of them takes seconds, in which nothing would be on the screen.
     """
     first = next(iter(argv), "")
+    if first == "--version":
+        return []
     return [MODULES[first]] if first in MODULES else list(dict.fromkeys(MODULES.values()))
