@@ -28,9 +28,7 @@ def ask(server: Server, token: str, message: dict[str, Any], answer: str) -> dic
     for a refusal because of its settings, UsageError without a port (port-unknown).
     Over https the certificate must be that of `server`; its names and times do not matter here.
     """
-    if not server.port:
-        told = "server.port is 0: the port that the daemon picked is not in the settings."
-        raise UsageError("port-unknown", told, "Give it with --port; the daemon has printed it.")
+    require_port(server)
     host = _host(server.host)
     tls = _tls(server)
     # history=0: no captions, only the answer is wanted.
@@ -59,6 +57,13 @@ def ask(server: Server, token: str, message: dict[str, Any], answer: str) -> dic
         f"What answers on {host}:{server.port} {problem}.",
         "Give the daemon's port with --port; SIGHUP reaches it in any case.",
     )
+
+
+def require_port(server: Server) -> None:
+    """Raise UsageError (port-unknown) where the settings leave the port to the daemon."""
+    if not server.port:
+        told = "server.port is 0: the port that the daemon picked is not in the settings."
+        raise UsageError("port-unknown", told, "Give it with --port; the daemon has printed it.")
 
 
 async def _converse(

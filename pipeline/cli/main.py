@@ -59,9 +59,10 @@ MODULES = {
         for name in (
             *("desk", "reload", "relay", "devices", "models", "verses", "notes", "glossary"),
             *("tune", "budget", "config", "check", "export", "replay", "review"),
-            *("score", "report", "sessions", "rules", "learn", "dashboard"),
+            *("score", "report", "sessions", "rules", "learn"),
         )
     },
+    "dashboard": "report",
 }
 """The module of pipeline.cli.commands that each command is in, in the order of --help."""
 
@@ -171,7 +172,9 @@ def _say(error: Exception) -> int:
 def _needed(argv: Sequence[str]) -> list[str]:
     """Return the modules that a command line needs: one, or all for --help and what is unknown.
 
-    Importing all of them takes a second, in which nothing would be on the screen.
+    Importing all of them takes seconds, in which nothing would be on the screen.
     """
     first = next(iter(argv), "")
+    if first == "--version":
+        return []
     return [MODULES[first]] if first in MODULES else list(dict.fromkeys(MODULES.values()))

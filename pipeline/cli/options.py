@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import sys
 import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
+import orjson
+
 from pipeline.config.loader import Loaded, load
 from pipeline.core.errors import SessionError, writing
-from pipeline.session.reader import find_session
 
 Run = Callable[[argparse.Namespace], int]
 
@@ -38,9 +40,14 @@ FLAGS = {
 """Command-line flags that set a key."""
 
 
-def add_command(commands: Commands, name: str, run: Run, says: str) -> argparse.ArgumentParser:
-    """Add a command that reads the settings. `says` is its one sentence of help."""
-    parser = commands.add_parser(name, help=says, description=says)
+def add_command(
+    commands: Commands, name: str, run: Run, says: str, epilog: str = ""
+) -> argparse.ArgumentParser:
+    """Add a command that reads the settings.
+
+    `says` is its one sentence of help, `epilog` follows the options with its own line breaks.
+    """
+    parser = commands.add_parser(name, **_help(says, epilog))
     parser.set_defaults(run=run, parser=parser)
     parser.add_argument(
         "--config", type=Path, metavar="FILE", help="read settings from here (./config.toml)"
@@ -48,6 +55,23 @@ def add_command(commands: Commands, name: str, run: Run, says: str) -> argparse.
     levels = ["debug", "info", "warning", "error"]
     parser.add_argument("--log-level", choices=levels, help="lowest level to log (info)")
     return parser
+
+
+def add_group(commands: Commands, name: str, says: str, epilog: str, of: str) -> Commands:
+    """Add a command that has commands of its own, each called `of` in its usage; return these."""
+    parser = commands.add_parser(name, **_help(says, epilog))
+    return parser.add_subparsers(required=True, metavar=of)
+
+
+def _help(says: str, epilog: str) -> dict[str, Any]:
+    raw = argparse.RawDescriptionHelpFormatter
+    texts = {"help": says, "description": says}
+    return texts | ({"epilog": epilog, "formatter_class": raw} if epilog else {})
+
+
+def add_sessions(parser: argparse.ArgumentParser) -> None:
+    """Add the option that names the folder of the sessions."""
+    parser.add_argument("--sessions", metavar="DIR", help="folder of the recorded sessions")
 
 
 def add_serving(parser: argparse.ArgumentParser) -> None:
@@ -100,7 +124,7 @@ def add_session(parser: argparse.ArgumentParser) -> None:
     """Add the session that a command is about, and where it may be found."""
     named = 'a session\'s name or folder, "last", or a day: 2026-11-22, "last sunday"'
     parser.add_argument("session", help=named)
-    parser.add_argument("--sessions", metavar="DIR", help="folder of the recorded sessions")
+    add_sessions(parser)
 
 
 def settings_of(arguments: argparse.Namespace, more: Mapping[str, Any] | None = None) -> Loaded:
@@ -117,8 +141,16 @@ def settings_of(arguments: argparse.Namespace, more: Mapping[str, Any] | None = 
 
 def session_of(arguments: argparse.Namespace) -> Path:
     """Return the folder of the session that is asked for. Raises ConfigError, SessionError."""
+    # Imported here: half of the commands read no session, and this takes half a second.
+    from pipeline.session.reader import find_session  # noqa: PLC0415
+
     directory = Path(settings_of(arguments).settings.session.directory)
     return find_session(arguments.session, directory)
+
+
+def print_json(value: object) -> None:
+    """Print a value as indented JSON: the result of --json."""
+    sys.stdout.write(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode() + "\n")
 
 
 def write_out(file: Path, text: str) -> None:

@@ -129,7 +129,7 @@ def _set(lines: list[str], table: str, key: str, value: str) -> None:
     if last is None:
         lines += [*([""] if lines else []), f"[{table}]"]
         last = len(lines) - 1
-    # Right behind the table's last key: comments further down are those of the next table.
+    # Directly after the table's last key: later comments belong to the next table.
     lines.insert(last + 1, f"{key} = {value}")
 
 

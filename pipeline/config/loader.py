@@ -12,13 +12,14 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from pydantic import ValidationError
 from pydantic_settings import EnvSettingsSource, SettingsError
 
 from pipeline.config.schema import PREFIX, Settings
 from pipeline.config.secrets import is_secret
+from pipeline.config.section import Applies, keys
 from pipeline.config.spelling import (
     Renewed,
     inherit,
@@ -266,3 +267,34 @@ def _explain(
     if len(details) > _MOST_NAMED:
         lines.append(f"... and {len(details) - _MOST_NAMED} more.")
     return ConfigError(code, "\n".join(lines))
+
+
+Effect: TypeAlias = Literal["live", "next-utterance", "restart"]
+
+
+# Without a mark a key needs a restart: a forgotten one costs a restart, and never half a change.
+EFFECT: Mapping[str, Effect] = {
+    path: next((mark.effect for mark in marks if isinstance(mark, Applies)), "restart")
+    for path, marks in keys(Settings)
+}
+"""By key path, as the schema has it beside each key."""
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """The key paths whose values differ, sorted, by when the new value takes effect."""
+
+    live: tuple[str, ...]
+    next_utterance: tuple[str, ...]
+    restart: tuple[str, ...]
+
+
+def changes(in_force: Settings, wanted: Settings) -> Changes:
+    """Return the keys that differ between the settings in force and the wanted ones."""
+    old, new = dict(leaves(in_force.model_dump())), dict(leaves(wanted.model_dump()))
+    differ = sorted(key for key in new if new[key] != old[key])
+
+    def of(effect: Effect) -> tuple[str, ...]:
+        return tuple(key for key in differ if EFFECT[key] == effect)
+
+    return Changes(of("live"), of("next-utterance"), of("restart"))

@@ -126,7 +126,7 @@ def used_outputs(entries: Any, renewed: Renewed) -> Any:
 
 
 def renew_servers(tree: dict[str, Any], origins: Mapping[str, str], renewed: Renewed) -> None:
-    """Give each address that stands with an engine a name in [servers]."""
+    """Give each address in an engine's own table a name in [servers]."""
     for path in _ON_SERVERS:
         section, name = _table(tree, path), path.rpartition(".")[2]
         base = _server(tree, section.get("server"))

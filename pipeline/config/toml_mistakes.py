@@ -61,7 +61,7 @@ def hint(content: str, problem: str) -> str:
         return ""
     line = lines[int(number[1]) - 1].strip()
     words = (word for word in re.findall(r"[\w-]+", line) if word in _SECRET)
-    # Not the line itself: a password may stand in it.
+    # Not the line itself: there may be a password in it.
     if name := next(words, "url" if "@" in line else ""):
         return f'Line {number[1]}: text has straight quotes, `{name} = "..."`.'
     found = ((pattern.search(line), say) for pattern, say in _CORRECTIONS)

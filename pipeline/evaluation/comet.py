@@ -16,7 +16,7 @@ _BATCH = 8
 
 
 class CometKiwi:
-    """Quality of translations, 0..1, from source and target text alone."""
+    """Quality of translations, 0..1, from source and target text only."""
 
     name = "cometkiwi"
 

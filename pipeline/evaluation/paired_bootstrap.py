@@ -73,25 +73,8 @@ def compare(
         first, second = (
             measure.statistics([texts[index] for index in which], of) for texts in (a, b)
         )
-        # The same draws for both sides and every measure: only so are differences paired.
-        draws = np.random.default_rng(SEED).integers(len(of), size=(resamples, len(of)))
-        gains = [
-            measure.score(second[draw].sum(axis=0)) - measure.score(first[draw].sum(axis=0))
-            for draw in draws
-        ]
-        low, high = (float(end) for end in np.percentile(gains, (2.5, 97.5)))
-        score_a, score_b = (measure.score(each.sum(axis=0)) for each in (first, second))
-        gain = score_b - score_a
         limit = limits[measure.name]
-        found[measure.name] = Difference(
-            a=round(score_a, 2),
-            b=round(score_b, 2),
-            difference=round(gain, 2),
-            low=round(low, 2),
-            high=round(high, 2),
-            limit=limit,
-            verdict=judge(gain, low, high, limit),
-        )
+        found[measure.name] = _difference(first, second, measure.score, limit, resamples)
     return found
 
 
@@ -114,25 +97,37 @@ def compare_errors(
     Confidence Intervals in ASR Performance Evaluation": utterances are drawn, not words).
     """
     first, second = np.asarray(a, np.float64), np.asarray(b, np.float64)
-    draws = np.random.default_rng(SEED).integers(len(a), size=(resamples, len(a)))
-    gains = [_right(second[draw].sum(axis=0)) - _right(first[draw].sum(axis=0)) for draw in draws]
+    return _difference(first, second, _right, limit, resamples)
+
+
+def _difference(
+    first: Statistics,
+    second: Statistics,
+    score: Callable[[Statistics], float],
+    limit: float,
+    resamples: int,
+) -> Difference:
+    # The same draws for both sides and every measure: only so are differences paired.
+    draws = np.random.default_rng(SEED).integers(len(first), size=(resamples, len(first)))
+    gains = [score(second[draw].sum(axis=0)) - score(first[draw].sum(axis=0)) for draw in draws]
     low, high = (float(end) for end in np.percentile(gains, (2.5, 97.5)))
-    score_a, score_b = _right(first.sum(axis=0)), _right(second.sum(axis=0))
+    score_a, score_b = (score(each.sum(axis=0)) for each in (first, second))
+    gain = score_b - score_a
     return Difference(
         a=round(score_a, 2),
         b=round(score_b, 2),
-        difference=round(score_b - score_a, 2),
+        difference=round(gain, 2),
         low=round(low, 2),
         high=round(high, 2),
         limit=limit,
-        verdict=judge(score_b - score_a, low, high, limit),
+        verdict=judge(gain, low, high, limit),
     )
 
 
 def judge(gain: float, low: float, high: float, limit: float) -> Verdict:
     """Return what a difference means.
 
-    A loss or a gain counts when it is beyond the limit and chance alone does not explain it. A
+    A loss or a gain counts when it is beyond the limit and not explained by chance. A
     loss beyond the limit that may be chance is "cannot tell"; such a gain is "same": nothing is
     lost.
     """

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
-from pipeline.evaluation.agreement import MeaningAgreement
+from pipeline.engines.llama_cpp.embedder import Embedder
 from pipeline.records.quality import (
     LIVE,
     AgreementBy,
@@ -82,3 +83,25 @@ def _compared(record: UtteranceRecord, meaning: MeaningAgreement | None) -> Utte
     if meaning is None or record.agreement is None or quick is None or final is None:
         return record
     return replace(record, agreement=meaning.agreement(quick.text, final.text))
+
+
+class MeaningAgreement:
+    """Compares two texts of one language, after the service."""
+
+    name: AgreementBy = "cosine"
+
+    def __init__(self, model: Path) -> None:
+        """Take an embedding model, a .gguf file."""
+        self._embedder = Embedder(model)
+
+    def load(self) -> None:
+        """Load the model. Raises ModelError."""
+        self._embedder.load()
+
+    def agreement(self, text: str, final: str) -> float | None:
+        """Return 0..1; None if one of them says nothing. Raises EngineError."""
+        if not (text.strip() and final.strip()):
+            return None
+        cosine = float(self._embedder.embed(text) @ self._embedder.embed(final))
+        # Vectors that point away from each other have nothing in common either.
+        return round(min(1.0, max(0.0, cosine)), 4)

@@ -104,5 +104,5 @@ def _with_stops(text: str) -> Iterator[tuple[str, bool]]:
     for token in text.split():
         found = words(token)
         for place, word in enumerate(found):
-            # A token with a hyphen is several words: the stop stands behind the last of them.
+            # A token with a hyphen is several words: the stop belongs to the last of them.
             yield word, place == len(found) - 1 and bool(_STOP.search(token))

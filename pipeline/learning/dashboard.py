@@ -14,10 +14,10 @@ from pathlib import Path
 from pipeline.core.errors import SessionError
 from pipeline.core.percentiles import spread
 from pipeline.evaluation.word_errors import word_error_rate
-from pipeline.learning.compare import ModelComparison, read_comparisons
+from pipeline.learning.compare import read_comparisons
 from pipeline.learning.cycle import read_focus
 from pipeline.learning.data.folder import DataFolder
-from pipeline.learning.deploy import Deployment, read_deployments
+from pipeline.learning.deploy import read_deployments
 from pipeline.records.events import BrokenEvent, FaultEvent
 from pipeline.review.rendering import render_page
 from pipeline.review.store import Reviewed, read_decisions
@@ -95,8 +95,9 @@ def dashboard(folders: Sequence[Path], data: DataFolder) -> str:
         services=services,
         unread=unread,
         charts=_charts(services),
-        models=_in_force(read_deployments(data)),
-        comparisons=_newest(read_comparisons(data)),
+        # The last change of each role is in force.
+        models=list({each.role: each for each in read_deployments(data)}.values()),
+        comparisons=read_comparisons(data)[:-6:-1],  # the five newest, the last one first
         focus=read_focus(data),
         minutes=round(sum(each.minutes for each in services)),
         reviewed=round(sum(each.reviewed_minutes for each in services), 1),
@@ -145,7 +146,7 @@ def _charts(services: Sequence[ServiceFigures]) -> list[tuple[str, str, object]]
 
 
 def _wer(session: Session, decided: Sequence[Reviewed]) -> float | None:
-    """Return the WER of what was heard against what a reviewer left standing."""
+    """Return the WER of what was heard, compared with the reviewed text."""
     pairs = [
         (each.source, record.text)
         for each in decided
@@ -154,12 +155,3 @@ def _wer(session: Session, decided: Sequence[Reviewed]) -> float | None:
     ]
     rate = word_error_rate((said, heard) for said, heard in pairs if said.strip())
     return None if rate is None else round(rate, 4)
-
-
-def _in_force(history: Sequence[Deployment]) -> list[Deployment]:
-    """Return the last change of each role."""
-    return list({each.role: each for each in history}.values())
-
-
-def _newest(comparisons: Sequence[ModelComparison]) -> list[ModelComparison]:
-    return list(reversed(comparisons[-5:]))

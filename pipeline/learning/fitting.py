@@ -16,11 +16,11 @@ from pipeline.church.fidelity.doubt import DoubtModel, Evidence, row_of
 T = TypeVar("T")
 
 ENOUGH = 100
-"""Decisions from which on something can be fitted to them."""
+"""Fewest decisions that something is fitted to."""
 FEWEST = 20
 """Of each kind: right and wrong."""
 USUAL = 20
-"""So many probabilities stand for a service that has just begun."""
+"""Number of probabilities that represent a service which has just begun."""
 
 
 def is_enough(decided: Sequence[tuple[T, bool]]) -> bool:

@@ -11,7 +11,7 @@ from pipeline.learning.data.pairs import LearningPair
 from pipeline.learning.data.terms import terms_in
 
 LEAST_SHARE, MOST_SHARE = 0.05, 0.15
-"""Of the captions that a score alone vouches for: so many are put before a person."""
+"""Share of the captions accepted by their score only that a person reviews."""
 _TERMS = 8
 
 
@@ -58,13 +58,13 @@ class Focus:
 
 def find_focus(pairs: Sequence[LearningPair], utc: str) -> Focus:
     """Return what to look at next, of all pairs that were collected."""
-    alone = [pair for pair in pairs if pair.source == "auto"]
+    scored = [pair for pair in pairs if pair.source == "auto"]
     return Focus(
         utc=utc,
         terms=_terms(pairs),
         speaker=_speaker(pairs),
-        review=_candidates(alone),
-        captions=len(alone),
+        review=_candidates(scored),
+        captions=len(scored),
     )
 
 
@@ -92,13 +92,13 @@ def _speaker(pairs: Iterable[LearningPair]) -> SpeakerFocus | None:
     return min(told, key=lambda each: (each.confidence, each.speaker), default=None)
 
 
-def _candidates(alone: Sequence[LearningPair]) -> tuple[Candidate, ...]:
+def _candidates(scored: Sequence[LearningPair]) -> tuple[Candidate, ...]:
     """Return the captions with the lowest scores: those that wait for a review, within limits."""
-    waiting = sum(pair.status == "review" for pair in alone)
-    least, most = (round(share * len(alone)) for share in (LEAST_SHARE, MOST_SHARE))
+    waiting = sum(pair.status == "review" for pair in scored)
+    least, most = (round(share * len(scored)) for share in (LEAST_SHARE, MOST_SHARE))
     # 15 % of a few captions are none: one is looked at in any case.
-    count = min(max(waiting, least), max(most, 1 if alone else 0))
-    ranked = sorted(alone, key=lambda pair: (pair.quality_score or 0.0, pair.session_id, pair.id))
+    count = min(max(waiting, least), max(most, 1 if scored else 0))
+    ranked = sorted(scored, key=lambda pair: (pair.quality_score or 0.0, pair.session_id, pair.id))
     return tuple(
         Candidate(pair.session_id, pair.id, round(pair.quality_score or 0.0, 3), pair.text)
         for pair in ranked[:count]

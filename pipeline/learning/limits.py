@@ -1,7 +1,7 @@
 """The limits of each measure of a translation, fitted to what people decided in reviews.
 
 0.7 of one measure is not 0.7 of another: a translator's own probability, CometKiwi, the letters
-that two translations share and what they mean lie in other places. A limit stands where a tenth of
+that two translations share and what they mean lie in other places. A limit is where a tenth of
 the translations that people approved would be flagged, and one in fifty rejected. A third of the
 decisions is held out: new limits are used only if they tell wrong from right better there than
 those in use.

@@ -51,7 +51,7 @@ def write_manifest(
 def describe(path: Path) -> dict[str, Any]:
     """Return name, size and SHA-256 of a file. Raises OSError.
 
-    The name alone: where somebody keeps their files is nobody's business.
+    Only the name: the folder would tell where somebody keeps their files.
     """
     return {"file": path.name, "bytes": path.stat().st_size, "sha256": sha256(path)}
 

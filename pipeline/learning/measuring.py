@@ -19,9 +19,8 @@ from pipeline.evaluation.meaning import read as read_meanings
 from pipeline.evaluation.sentences import FILES, Sentence
 from pipeline.evaluation.sentences import read as read_gate
 from pipeline.evaluation.voices import read_voices
-from pipeline.learning.data.audio_folder import FOLDER, METADATA
 from pipeline.learning.data.corpora import read_general
-from pipeline.learning.data.folder import DataFolder
+from pipeline.learning.data.folder import FOLDER, METADATA, DataFolder
 from pipeline.learning.data.pairs import LearningPair
 from pipeline.learning.mix.mix_files import is_held_out
 from pipeline.learning.verdict import OWN_SERMONS, OWN_SOUND, PREACHING, VOICES

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pipeline.core.errors import LearningError
-from pipeline.learning.data.audio_folder import METADATA
+from pipeline.learning.data.folder import METADATA
 from pipeline.models.registry import Role
 
 _CHECKOUT = Path(__file__).resolve().parents[2]

@@ -7,7 +7,7 @@ The score is a weighted mean of three parts, each 0..1, over those that exist:
 - `estimate`: quality of the translation as a `QualityEstimator` sees it. Live it is
   exp(avg_logprob) of the final's tokens, the geometric mean of their probabilities;
 - `agreement`: chrF of the quick translation against the final (Popović 2015), or the cosine of
-  what the two mean (pipeline.evaluation.agreement).
+  what the two mean (pipeline.evaluation.rescore).
 """
 
 from __future__ import annotations

@@ -81,7 +81,7 @@ def report(folder: Path, reference: Path | None = None) -> str:
         title=f"Captions of {_when(folder.name)}",
         lede=_lede(session),
         cards=_cards(session, compared),
-        # A part draws nothing where there is nothing to say; its heading would stand alone.
+        # A part may be empty; then its heading is left out as well.
         sections=[(name, body) for name, body in sections if body],
         session=folder.name,
     )

@@ -229,7 +229,7 @@ def _remarks(record: UtteranceRecord | None, message: CaptionMessage) -> Iterabl
 
 def _reasons(record: UtteranceRecord) -> Iterable[Remark]:
     excluded = record.quality.excluded if record.quality else ()
-    # In doubt by its score alone, which is no flag.
+    # Without a flag it is in doubt because of its score.
     reasons: list[str] = [*record.flags, *excluded] or ["low-score:flag"]
     for reason in reasons:
         yield Remark(doubt(reason), "note" if reason.endswith(":flag") else "bad")

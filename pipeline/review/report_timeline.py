@@ -95,7 +95,8 @@ def session_timeline(session: ReportedSession) -> Markup:
         key, dropped = record.id, bool(record.filtered)
         if not dropped and key not in engines:
             continue  # hidden by an operator
-        kind = "filtered" if dropped else f"engine-{_engine(engines[key])}"
+        kind = "filtered" if dropped else f"engine-{engines[key]}"
+        kind = kind if kind in _KINDS else "engine-other"
         words = filter_reason(record.filtered) if dropped else engines[key]
         title = f"{clock(record.start_s)} {words}: {record.text or record.raw_text}"
         href = f"#f{key}" if dropped else f"#u{key}"
@@ -163,7 +164,9 @@ def _states(session: ReportedSession) -> list[Bar]:
     for record, (start_s, end_s) in zip(session.health, spans, strict=True):
         if record.state == "ended":
             continue
-        kind = "calm" if record.state in _QUIET else _state_tone(record.state)
+        kind = "calm" if record.state in _QUIET else "note"
+        if record.state in ("fault", "no-audio", "behind"):
+            kind = "bad"
         why = record.reason or ("listening" if kind == "calm" else record.state)
         bar = Bar(start_s, max(start_s, end_s), kind, why)
         # A bar for every health record would be hundreds of the same.
@@ -181,14 +184,6 @@ def _tone(event: EventRecord) -> str:
     if isinstance(event, SourceEvent) and not event.lost:
         return "good"
     return "bad" if event.event in _TROUBLES else "note"
-
-
-def _state_tone(state: str) -> str:
-    return "bad" if state in ("fault", "no-audio", "behind") else "note"
-
-
-def _engine(name: str) -> str:
-    return name if name in ("gemma", "marian", "operator", "source") else "other"
 
 
 def stage_class(key: str) -> str:

@@ -11,6 +11,7 @@ import os
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -82,7 +83,7 @@ class Reviewed:
     outcome: Outcome
     """`open`: an earlier decision is taken back."""
     source: str
-    """As it shall stand in the pair."""
+    """The pair's source text after the decision."""
     target: str
 
 
@@ -326,7 +327,7 @@ def _to_review(session: Session) -> list[ReviewItem]:
 def read_decisions(folder: Path) -> dict[int, Reviewed]:
     """Return the last decision about each item of a session's review. Raises SessionError."""
     path = folder / REVIEWED
-    every = read_session_lines(path, _parse_reviewed) if path.exists() else []
+    every = read_session_lines(path, partial(parse_json, _REVIEWED)) if path.exists() else []
     # Read in order: of several decisions about one item the last one is left.
     return {decided.id: decided for decided in every}
 
@@ -356,10 +357,6 @@ def _others(session: Session) -> dict[int, dict[str, Other]]:
         other = Other(second.engine, second.model, second.text)
         by_utterance.get(second.id, {}).setdefault(other.text, other)
     return by_utterance
-
-
-def _parse_reviewed(line: bytes) -> Reviewed:
-    return parse_json(_REVIEWED, line)
 
 
 def _id(line: bytes) -> int:

@@ -186,7 +186,7 @@ def histogram(
         side = "end" if x > _LEFT + _PLOT * 0.85 else "start"
         content.append(_line(x, 4, x, floor, "mark"))
         x += 5 if side == "start" else -5
-        # Two heights in turn: p50 and p95 of a quick service stand close together.
+        # Two heights in turn: p50 and p95 of a quick service are close together.
         content.append(_label(x, 13 + 13 * (number % 2), f"{name} {value / 1000:.2f} s", side))
     content.append(_label(_LEFT - 10, floor, "0", "end"))
     content.append(_label(_LEFT - 10, 44, f"{most}", "end"))

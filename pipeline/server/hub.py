@@ -43,8 +43,7 @@ from pipeline.protocol.past_services import Archive
 from pipeline.records.health import HealthRecord
 from pipeline.server.addresses import page_address
 from pipeline.server.boards import Boards, Subscription
-from pipeline.server.clients import Client, Clients
-from pipeline.server.display_latency import DisplayLatency
+from pipeline.server.clients import Client, Clients, DisplayLatency
 from pipeline.server.event_stream import EventStream, EventWriter
 from pipeline.server.inbound import Incoming, OnCommand
 from pipeline.server.live_subtitles import LiveSubtitles
@@ -221,7 +220,7 @@ class Hub:
         self._tell(lambda seq: StatusMessage(mode=mode, seq=seq, state=state, reason=reason))
 
     def set_notice(self, notice: NoticeMessage) -> None:
-        """Send the notice that stands now; in a dry-run to operators only."""
+        """Send the current notice; in a dry-run to operators only."""
         self._notice = notice
         recipients = self._clients.authorized() if self._mode == "dry-run" else self._clients
         self._clients.send(recipients, encode(notice))

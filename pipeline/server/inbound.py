@@ -28,8 +28,7 @@ from pipeline.protocol.messages import (
     VolunteersMessage,
 )
 from pipeline.server.access import LoginThrottle, TrustedNetworks, is_cross_origin
-from pipeline.server.clients import Client, Clients
-from pipeline.server.display_latency import DisplayLatency
+from pipeline.server.clients import Client, Clients, DisplayLatency
 from pipeline.server.volunteers import CODE_S, PairingCodes, Volunteers
 
 log = structlog.get_logger()

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import fields, replace
 
 from pipeline.captions.redaction import Redaction, RedactionFilter
-from pipeline.config.changes import Changes
+from pipeline.config.loader import Changes
 from pipeline.core.reports import Fault
 from pipeline.protocol.codec import encode
 from pipeline.protocol.messages import (
@@ -30,8 +30,7 @@ from pipeline.protocol.messages import (
 from pipeline.records.comparison import CompareRecord
 from pipeline.records.health import HealthRecord
 from pipeline.records.utterance import UtteranceRecord
-from pipeline.server.clients import Client, Clients
-from pipeline.server.display_latency import DisplayLatency
+from pipeline.server.clients import Client, Clients, DisplayLatency
 
 _UTTERANCES = 50
 """Records kept for an operator who joins late."""

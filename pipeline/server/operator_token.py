@@ -29,7 +29,7 @@ def operator_token(directory: Path) -> str:
     file = directory / FILE
     try:
         if not file.exists():
-            # Its owner's alone from the first moment on, and no file that another has put there.
+            # Readable by its owner only from the start, and no file that somebody else put there.
             handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             with os.fdopen(handle, "w", encoding="ascii") as out:
                 out.write(secrets.token_urlsafe(16) + "\n")

@@ -1,6 +1,6 @@
 """Serve the display pages from memory.
 
-The folder is read once, at the start. A request's path is looked up in that list as it stands: it
+The folder is read once, at the start. A request's path is looked up in that list unchanged: it
 is never decoded, joined to a folder or opened, so no path can leave the folder.
 """
 

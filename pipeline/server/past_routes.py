@@ -19,7 +19,7 @@ from websockets.datastructures import Headers
 from websockets.http11 import Request, Response
 
 from pipeline.core.errors import ProtocolError, SessionError
-from pipeline.protocol.past_services import Archive, Download, ReadService
+from pipeline.protocol.past_services import Archive
 from pipeline.server.pages import refuse, respond
 
 PREFIX = "/past"
@@ -141,10 +141,12 @@ def _make(services: Archive, path: str, *, for_everyone: bool) -> Response:
         case [""]:
             return _list(services, for_everyone=for_everyone)
         case [name]:
-            return _json(services.read(name))
+            return respond(HTTPStatus.OK, orjson.dumps(services.read(name)), _TYPES["json"])
         case [name, file]:
             which, _, form = file.partition(".")
-            return _file(services.download(name, which, form), form)
+            made = services.download(name, which, form)
+            disposition = {"Content-Disposition": f'attachment; filename="{made.name}"'}
+            return respond(HTTPStatus.OK, made.content, _TYPES[form], disposition)
         case _:
             raise SessionError("session-missing", "There is no such page.", "")
 
@@ -153,12 +155,3 @@ def _list(services: Archive, *, for_everyone: bool) -> Response:
     shown = [each for each in services.listed() if not for_everyone or each.mode == "live"]
     body = orjson.dumps({"services": shown, "formats": list(_TYPES)})
     return respond(HTTPStatus.OK, body, "application/json")
-
-
-def _json(service: ReadService) -> Response:
-    return respond(HTTPStatus.OK, orjson.dumps(service), "application/json")
-
-
-def _file(download: Download, form: str) -> Response:
-    disposition = {"Content-Disposition": f'attachment; filename="{download.name}"'}
-    return respond(HTTPStatus.OK, download.content, _TYPES[form], disposition)

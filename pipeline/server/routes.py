@@ -64,7 +64,7 @@ class Endpoints:
                 return None
             case "/events" if request.method == "GET":
                 response = self._open_stream(request)
-            # HEAD: the head of a stream alone, since nothing would ever end it.
+            # HEAD gets no stream: nothing would ever end it.
             case "/events":
                 response = respond(HTTPStatus.OK, b"", EVENTS)
             case "/healthz":

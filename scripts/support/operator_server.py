@@ -12,8 +12,7 @@ from pipeline.check.checks import standing_checks
 from pipeline.church.fidelity.finals import checked
 from pipeline.church.notes.notes_files import NOTES
 from pipeline.cli.screens import LineScreen
-from pipeline.config.changes import Changes
-from pipeline.config.loader import load
+from pipeline.config.loader import Changes, load
 from pipeline.config.schema import Church
 from pipeline.core.reports import Level, Rendition, Retranslated, SongChanged
 from pipeline.core.types import (

@@ -17,7 +17,7 @@ import pytest
 from pipeline.core.errors import ModelError
 from pipeline.core.resources import bundled
 from pipeline.engines.ctranslate2.whisper import Whisper
-from pipeline.learning.data.audio_folder import METADATA
+from pipeline.learning.data.folder import METADATA
 from pipeline.learning.manifest import sha256
 from tests.support.disk import small_disk
 from tests.support.needs import needs_program, needs_train_extra

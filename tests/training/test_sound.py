@@ -13,7 +13,7 @@ import pytest
 import soundfile
 
 from pipeline.core.errors import LearningError
-from pipeline.learning.data.audio_folder import METADATA
+from pipeline.learning.data.folder import METADATA
 from training.data import sound
 from training.data.sound import Utterance
 

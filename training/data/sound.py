@@ -18,7 +18,7 @@ import numpy as np
 
 from pipeline.core.errors import AudioError, LearningError
 from pipeline.core.types import SAMPLE_RATE, Pcm
-from pipeline.learning.data.audio_folder import METADATA
+from pipeline.learning.data.folder import METADATA
 from pipeline.learning.measuring import read_sound
 from pipeline.learning.mix.mix_files import holds_out
 from pipeline.text.words import words

@@ -16,7 +16,7 @@ from pathlib import Path
 import soundfile
 from tqdm import tqdm
 
-from pipeline.learning.data.audio_folder import METADATA
+from pipeline.learning.data.folder import METADATA
 from training.data.corpora import SERMON_PHRASES, read_pairs
 from training.data.speech import SAMPLE_RATE_HZ, Voice, speak
 

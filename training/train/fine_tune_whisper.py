@@ -28,7 +28,7 @@ from torch import Tensor, nn
 
 from pipeline.core.errors import LearningError, ModelError
 from pipeline.core.types import Pcm
-from pipeline.learning.data.audio_folder import METADATA
+from pipeline.learning.data.folder import METADATA
 from pipeline.learning.manifest import write_manifest
 from training.data import sound
 from training.evaluate.stt_score import word_error_rate

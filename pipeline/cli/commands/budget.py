@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 
-import orjson
 import psutil
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from pipeline.cli.options import Commands, add_command, settings_of
+from pipeline.cli.options import Commands, add_command, print_json, settings_of
 from pipeline.config.schema import Settings
 from pipeline.core.errors import UsageError
 from pipeline.core.sizes import human_size
@@ -60,16 +58,13 @@ _LARGE = 1_000_000_000
 
 def add(commands: Commands) -> None:
     """Describe the command."""
-    parser = add_command(commands, "budget", _budget, _SAYS)
-    parser.epilog = _EPILOG
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser = add_command(commands, "budget", _budget, _SAYS, _EPILOG)
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--gpu", metavar="NAME", help="estimate for another GPU")
     which.add_argument("--all-gpus", action="store_true", help="estimate for all known GPUs")
-    parser.add_argument(
-        "--bandwidth", type=float, metavar="GB/S", help="memory bandwidth to assume"
-    )
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    option = parser.add_argument
+    option("--bandwidth", type=float, metavar="GB/S", help="memory bandwidth to assume")
+    option("--json", action="store_true", help="print one JSON object")
 
 
 def _budget(arguments: argparse.Namespace) -> int:
@@ -91,7 +86,7 @@ def _budget(arguments: argparse.Namespace) -> int:
             "needs": [asdict(need) for need in needs],
             "places": [asdict(place) | {"levels": levels[place.name]} for place in places],
         }
-        sys.stdout.write(orjson.dumps(report, option=orjson.OPT_INDENT_2).decode() + "\n")
+        print_json(report)
         return 0 if ok else 1
     console = Console(highlight=False)
     console.print(_parts(needs, here, ok=ok))
@@ -106,7 +101,7 @@ def _compare(models: _Models, arguments: argparse.Namespace) -> int:
     rows = {gpu: models.levels(_bought(gpu, ram, arguments.bandwidth), _LARGE) for gpu in GPUS}
     if arguments.json:
         report = {gpu.name: [asdict(level) for level in levels] for gpu, levels in rows.items()}
-        sys.stdout.write(orjson.dumps(report, option=orjson.OPT_INDENT_2).decode() + "\n")
+        print_json(report)
         return 0
     table = Table(
         "GPU", "memory", caption="tokens/s, or what does not fit, with all else on the same GPU"
@@ -188,7 +183,7 @@ def _places(arguments: argparse.Namespace) -> list[Place]:
             message = f"--gpu: nothing is known of {arguments.gpu!r}."
             raise UsageError("gpu-unknown", message, f"Known are {names}.")
         return [_bought(gpu, ram, asked)]
-    # The first alone: an engine uses one GPU.
+    # Only the first: an engine uses one GPU.
     here = [_installed(gpu, ram, asked) for gpu in gpus()[:1]]
     return [*here, Place("the processor", 0, ram, asked or RAM_BANDWIDTH, has_gpu=False)]
 

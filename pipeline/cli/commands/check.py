@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import asdict
 from pathlib import Path
 
-import orjson
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -18,7 +16,14 @@ from pipeline.check import last_check
 from pipeline.check.checks import checks
 from pipeline.check.engines import EngineChecks
 from pipeline.check.result import Check, Result, Verdict, results
-from pipeline.cli.options import Commands, add_command, add_hearing, add_serving, settings_of
+from pipeline.cli.options import (
+    Commands,
+    add_command,
+    add_hearing,
+    add_serving,
+    print_json,
+    settings_of,
+)
 from pipeline.config.loader import Loaded
 from pipeline.core import logs
 from pipeline.core.errors import ConfigError
@@ -35,9 +40,10 @@ def add(commands: Commands) -> None:
     """Describe the command."""
     says = "Test before a service: settings, microphone, models, port, disk, servers."
     parser = add_command(commands, "check", _check, says)
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.add_argument("--no-audio", action="store_true", help="do not test the microphone")
-    parser.add_argument(
+    option = parser.add_argument
+    option("--json", action="store_true", help="print one JSON object")
+    option("--no-audio", action="store_true", help="do not test the microphone")
+    option(
         "--seconds",
         type=_seconds,
         default=3.0,
@@ -46,7 +52,7 @@ def add(commands: Commands) -> None:
     )
     add_serving(parser)
     add_hearing(parser)
-    parser.add_argument("--input", metavar="FILE", help="test with an audio file instead")
+    option("--input", metavar="FILE", help="test with an audio file instead")
 
 
 def _check(arguments: argparse.Namespace) -> int:
@@ -130,7 +136,7 @@ def _conclude(
     red = [result.name for result in outcomes if not result.ok]
     if as_json:
         report = {"ok": not red, "results": [asdict(r) for r in outcomes], "left_out": left_out}
-        sys.stdout.write(orjson.dumps(report, option=orjson.OPT_INDENT_2).decode() + "\n")
+        print_json(report)
         return
     waiting = f" (not tried: {', '.join(left_out)})" if left_out else ""
     advice = sum(1 for result in outcomes if result.ok and result.fix)

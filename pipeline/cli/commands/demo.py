@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
+import base64
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import orjson
+import structlog
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed, InvalidHandshake
 
 from pipeline.church.scripture import index_store
 from pipeline.cli import streams
 from pipeline.cli.browser import add_browser, open_with_token
 from pipeline.cli.commands.run import SYNTHETIC, serve
-from pipeline.cli.demo_operator import DemoOperator
 from pipeline.cli.options import Commands, add_command, add_serving, settings_of
 from pipeline.config.schema import Settings
 from pipeline.core.errors import ModelError, VersesError
 from pipeline.core.resources import bundled
+from pipeline.core.threads import Thread
 from pipeline.daemon.context.sinks import Screen
 from pipeline.models.automatic import AUTO, FIRST, names_in_use, recognizer_name
 from pipeline.models.catalog import state
@@ -59,14 +64,13 @@ def add(commands: Commands) -> None:
     demo = add_command(commands, "demo", _demo, says)
     add_serving(demo)
     add_browser(demo)
-    demo.add_argument("--fast", action="store_true", help="play as fast as the machine can")
-    demo.add_argument("--loop", action="store_true", help="repeat until Ctrl-C")
+    option = demo.add_argument
+    option("--fast", action="store_true", help="play as fast as the machine can")
+    option("--loop", action="store_true", help="repeat until Ctrl-C")
     starter = "fetch nothing, and run on the models that ship, with a synthetic voice"
-    demo.add_argument("--starter", action="store_true", help=starter)
-    demo.add_argument("--offline", action="store_true", help="download nothing")
-    demo.add_argument(
-        "--details", action="store_true", help="print a table of all figures at the end"
-    )
+    option("--starter", action="store_true", help=starter)
+    option("--offline", action="store_true", help="download nothing")
+    option("--details", action="store_true", help="print a table of all figures at the end")
 
 
 def _demo(arguments: argparse.Namespace) -> int:
@@ -136,10 +140,103 @@ def _have_real_recognizer(settings: Settings) -> None:
     if recognizer_name(settings) != STARTER_MODEL or state(store, FIRST)[0] == "here":
         return
     streams.say(f"Fetching {FIRST}, which hears real voices, once (--starter goes without it).")
-    from pipeline.cli.download_screen import Download  # noqa: PLC0415 - seldom needed
+    from pipeline.cli.commands.models import Download  # noqa: PLC0415 - seldom needed
 
     try:
         with Download() as shown:
             shown.obtain(FIRST, store)
     except ModelError as error:
         streams.say(f"{error.message} The demo goes on with the starter. {SYNTHETIC}")
+
+
+log = structlog.get_logger()
+
+
+class DemoOperator:
+    """Adds the preacher's notes, shows suggested verses, corrects what the recording tells to.
+
+    `script` is the recording's reference (demo/service.json).
+    """
+
+    def __init__(
+        self, page: str, token: str, script: Mapping[str, Any], notes: Path, *, seen_s: float = 2.5
+    ) -> None:
+        """Take the address of the desk's page and the operator's token.
+
+        A mistake is shown for `seen_s` before it is corrected, so that people see it.
+        """
+        self._uri = f"{page.replace('http', 'ws', 1).removesuffix('operator')}ws?kind=operator"
+        self._token, self._notes, self._seen_s = token, notes, seen_s
+        self._sections: list[Mapping[str, Any]] = list(script["sections"])
+        self._sentences: Sequence[Mapping[str, Any]] = script["sentences"]
+        self._wrong = [each for each in self._sentences if each.get("correct")]
+
+    def start(self) -> None:
+        """Connect to the console in a thread of its own, which ends with the service."""
+        # The demo goes on without its operator.
+        gone = "The demo's operator has left"
+        Thread(
+            lambda: asyncio.run(self.work()),
+            "demo operator",
+            failed=lambda error: log.warning("demo", says=f"{gone}: {error}."),
+        ).start()
+
+    async def work(self) -> None:
+        """Work until the service ends."""
+        try:
+            # The backlog of a desk may be large; a proxy has no business in between.
+            async with connect(self._uri, max_size=None, proxy=None) as desk:
+                await _send(desk, type="auth", token=self._token)
+                async for raw in desk:
+                    await self._see(desk, orjson.loads(raw))
+        except (ConnectionClosed, InvalidHandshake, OSError) as error:
+            log.debug("demo operator", reason=str(error))
+
+    async def _see(self, desk: ClientConnection, message: Mapping[str, Any]) -> None:
+        match message:
+            case {"type": "authorized"}:
+                self._say("the preacher's notes are added, as the desk does with a file")
+                await self._add_notes(desk)
+            case {"type": "health", "audio_s": float(at_s)}:
+                while self._sections and self._sections[0]["start_s"] <= at_s + 1:
+                    log.info("demo", says=self._sections.pop(0)["says"])
+            case {"type": "suggestion", "ref": ref, "id": caption} if ref:
+                self._say(f"{ref} is suggested at the desk, and shown (key V)")
+                await _send(desk, type="command", name="take-verse", id=caption)
+            case {"type": "caption", "final": True, "id": caption, "source": {"text": heard}}:
+                span = message["start_s"], message["end_s"]
+                if heard and (said := self._said(*span)) and said != heard:
+                    self._wrong = []
+                    await asyncio.sleep(self._seen_s)
+                    self._say(f"what was heard is corrected: “{said}”")
+                    await _send(desk, type="command", name="correct", id=caption, text=said)
+
+    def _said(self, start_s: float, end_s: float) -> str:
+        """Return what was said in a stretch if the sentence to correct is in it, else ""."""
+
+        def is_in(sentence: Mapping[str, Any]) -> bool:
+            middle_s: float = (sentence["start_s"] + sentence["end_s"]) / 2
+            return start_s < middle_s < end_s
+
+        if not any(map(is_in, self._wrong)):
+            return ""
+        return " ".join(each["en"] for each in self._sentences if is_in(each))
+
+    async def _add_notes(self, desk: ClientConnection) -> None:
+        content = self._notes.read_bytes()
+        await _send(
+            desk,
+            type="command",
+            name="add-notes",
+            file=self._notes.name,
+            size=len(content),
+            at=0,
+            data=base64.b64encode(content).decode(),
+        )
+
+    def _say(self, does: str) -> None:
+        log.info("demo", says=f"The demo plays the operator: {does}.")
+
+
+async def _send(desk: ClientConnection, **message: object) -> None:
+    await desk.send(orjson.dumps(message).decode())

@@ -9,10 +9,10 @@ from pathlib import Path
 import segno
 
 from pipeline.cli.browser import add_browser, link_with, open_with_token
-from pipeline.cli.control_client import ask
+from pipeline.cli.control_client import ask, require_port
 from pipeline.cli.options import Commands, add_command, settings_of
 from pipeline.config.schema import Settings
-from pipeline.core.errors import ServerError, SessionError, UsageError
+from pipeline.core.errors import ServerError, SessionError
 from pipeline.server.addresses import EVERYWHERE, page_address
 from pipeline.server.operator_token import kept_token
 from pipeline.server.volunteers import Volunteers
@@ -69,9 +69,7 @@ def _revoke(volunteers: Volunteers, name: str) -> int:
 
 def _open(settings: Settings, *, browser: bool | None) -> int:
     server = settings.server
-    if not server.port:
-        message = "server.port is 0: the port that the daemon picked is not in the settings."
-        raise UsageError("port-unknown", message, "Give it with --port; the daemon has printed it.")
+    require_port(server)
     directory = Path(settings.session.directory)
     token = settings.operator.token or kept_token(directory)
     secure = bool(server.tls_cert)

@@ -21,17 +21,18 @@ def add(commands: Commands) -> None:
     """Describe the command."""
     parser = add_command(commands, "export", _export, _SAYS)
     add_session(parser)
-    parser.add_argument(
+    option = parser.add_argument
+    option(
         "--format", choices=[*FORMATS, DOCX], help="file format (from the ending of FILE, else srt)"
     )
-    parser.add_argument(
+    option(
         "--lang",
         choices=WHICH,
         default="target",
         help="spoken language, translation or both (%(default)s)",
     )
-    parser.add_argument("--target", default="", help="language of the translation (the first one)")
-    parser.add_argument("--out", type=Path, metavar="FILE", help="file to write (standard output)")
+    option("--target", default="", help="language of the translation (the first one)")
+    option("--out", type=Path, metavar="FILE", help="file to write (standard output)")
 
 
 def _export(arguments: argparse.Namespace) -> int:

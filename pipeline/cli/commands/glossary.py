@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
 
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from pipeline.cli.options import Commands, add_command, settings_of
+from pipeline.cli.options import Commands, add_command, add_group, settings_of
 from pipeline.config.schema import Settings
 from pipeline.core import logs
 from pipeline.core.errors import UsageError
 from pipeline.core.terms import WantedTerm
 from pipeline.core.types import Translation
-from pipeline.dictionary.glossary import Glossary, Term, shown
+from pipeline.dictionary.glossary import Glossary, shown
 from pipeline.dictionary.rules import key
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines.process.factory import final_translator, partial_translator
-from pipeline.engines.protocols import Translator
 
 _SAYS = "Show how church words are said in the caption language, and try it."
 _EPILOG = """\
@@ -34,14 +32,7 @@ How to add your own: docs/GLOSSARY.md.
 
 def add(commands: Commands) -> None:
     """Describe the command and what it can do."""
-    parser = commands.add_parser(
-        "glossary",
-        help=_SAYS,
-        description=_SAYS,
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    whats = parser.add_subparsers(required=True, metavar="what")
+    whats = add_group(commands, "glossary", _SAYS, _EPILOG, "what")
     listing = add_command(whats, "list", _list, "List the entries, the church's own marked.")
     listing.add_argument("word", nargs="?", default="", help="list only entries with this word")
     trying = add_command(whats, "try", _try, "Translate a sentence without the glossary and with.")
@@ -55,7 +46,11 @@ def _list(arguments: argparse.Namespace) -> int:
     table = Table(box=None, pad_edge=False)
     for heading in ("said", "shown", "right as well", "from"):
         table.add_column(heading)
-    terms = [term for term in glossary.terms if asked in key(" ".join(_phrases(term)))]
+    terms = [
+        term
+        for term in glossary.terms
+        if asked in key(" ".join((*term.say, *term.write, *term.also, *term.plural)))
+    ]
     for term in terms:
         place = "the church" if term.source == own else "the program"
         facts = (", ".join(term.say), ", ".join(term.write), ", ".join(term.also), place)
@@ -77,7 +72,7 @@ def _try(arguments: argparse.Namespace) -> int:
     if not wanted:
         print("No word of the glossary is in it.")
         return 0
-    for translator in _translators(settings):
+    for translator in filter(None, (partial_translator(settings), final_translator(settings))):
         translator.load()
         without = translator.translate(text)
         made = translator.translate(text, wanted=wanted)
@@ -97,16 +92,6 @@ def _outcome(term: WantedTerm, made: Translation) -> str:
     if repair is not None:
         return f"“{repair.written}” was put in for “{repair.found}”"
     return f"“{made.text[slice(*place)]}” was there by itself"
-
-
-def _translators(settings: Settings) -> Iterator[Translator]:
-    for made in (partial_translator(settings), final_translator(settings)):
-        if made is not None:
-            yield made
-
-
-def _phrases(term: Term) -> tuple[str, ...]:
-    return (*term.say, *term.write, *term.also, *term.plural)
 
 
 def _glossary(settings: Settings) -> tuple[Glossary, str]:

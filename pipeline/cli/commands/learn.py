@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -10,17 +11,17 @@ from rich.console import Console
 from rich.table import Table
 
 from pipeline.church.fidelity.doubt import OWN, in_use
-from pipeline.cli.commands.learn_cycle import add_cycle_steps
-from pipeline.cli.commands.learn_distill import add_distill_step
 from pipeline.cli.commands.learn_models import add_model_steps, add_step, opened, progress
 from pipeline.cli.commands.learn_training import add_training_steps
-from pipeline.cli.options import Commands
+from pipeline.cli.options import Commands, Run, add_group, add_sessions
 from pipeline.core.errors import LearningError, UsageError
 from pipeline.dictionary.common_words import common_words
 from pipeline.dictionary.store import Dictionary
+from pipeline.learning.cycle import config_options, is_serving, keep_focus, plan, run
 from pipeline.learning.data.collect import Collected, CollectSettings, collect, remove
 from pipeline.learning.data.corpora import read_general
 from pipeline.learning.data.folder import DataFolder
+from pipeline.learning.focus import Focus
 from pipeline.learning.judge import fit_judge, reviewed, write_judge
 from pipeline.learning.limits import OWN as LIMITS
 from pipeline.learning.limits import (
@@ -59,76 +60,70 @@ docs/LEARNING.md tells the whole way.
 
 def add(commands: Commands) -> None:
     """Describe the command and its steps."""
-    parser = commands.add_parser(
-        "learn",
-        help=_SAYS,
-        description=_SAYS,
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    steps = parser.add_subparsers(required=True, metavar="step")
+    steps = add_group(commands, "learn", _SAYS, _EPILOG, "step")
     says = "Collect training pairs, sound and new words from services."
-    step = add_step(steps, "collect", _collect, says)
-    step.add_argument("names", nargs="*", metavar="SESSION", help="sessions (all recorded ones)")
-    step.add_argument("--sessions", metavar="DIR", help="folder of the recorded sessions")
-    step.add_argument("--speaker", default="", help="speaker of these sessions")
-    step.add_argument(
-        "--general", metavar="FILE", help="general pairs: source, tab, target per line"
-    )
-    step.add_argument("--demos", action="store_true", help="include demos")
-    step.add_argument("--dry-run", action="store_true", help="only say what would be kept")
+    option = _add_reading(steps, "collect", _collect, says, "what would be kept").add_argument
+    option("--speaker", default="", help="speaker of these sessions")
+    option("--general", metavar="FILE", help="general pairs: source, tab, target per line")
+    option("--demos", action="store_true", help="include demos")
     says = "Fit the judge of doubtful captions to your reviews."
-    step = add_step(steps, "judge", _judge, says)
-    step.add_argument("names", nargs="*", metavar="SESSION", help="sessions (all recorded ones)")
-    step.add_argument("--sessions", metavar="DIR", help="folder of the recorded sessions")
-    step.add_argument("--dry-run", action="store_true", help="only say how good it is")
+    _add_reading(steps, "judge", _judge, says, "how good it is")
     says = "Fit the quality limits of training pairs to your reviews."
-    step = add_step(steps, "limits", _limits, says)
-    step.add_argument("names", nargs="*", metavar="SESSION", help="sessions (all recorded ones)")
-    step.add_argument("--sessions", metavar="DIR", help="folder of the recorded sessions")
-    step.add_argument("--dry-run", action="store_true", help="only say what they would be")
+    _add_reading(steps, "limits", _limits, says, "what they would be")
     says = "Make a training mix of collected pairs, Bible, glossary and general pairs."
-    step = add_step(steps, "mix", _mix, says)
-    step.add_argument(
-        "--out", type=Path, metavar="DIR", help="folder to write (mix in the data folder)"
-    )
-    step.add_argument(
-        "--bible", type=Path, metavar="FILE", help="table: book, chapter, verse, texts"
-    )
-    step.add_argument(
+    option = add_step(steps, "mix", _mix, says).add_argument
+    option("--out", type=Path, metavar="DIR", help="folder to write (mix in the data folder)")
+    option("--bible", type=Path, metavar="FILE", help="table: book, chapter, verse, texts")
+    option(
         "--versions",
         nargs="+",
         default=["en_nheb:es_rv1909", "en_bbe:es_rv1909", "en_asv:es_rv1909"],
         metavar="SOURCE:TARGET",
         help="columns of --bible, most modern first (%(default)s)",
     )
-    step.add_argument("--glossary", type=Path, metavar="FILE", help="table: term, tab, translation")
-    step.add_argument("--general", type=Path, metavar="FILE", help="general pairs (learn.general)")
+    option("--glossary", type=Path, metavar="FILE", help="table: term, tab, translation")
+    option("--general", type=Path, metavar="FILE", help="general pairs (learn.general)")
     says = "use own pairs only, nothing that ships"
-    step.add_argument("--own-only", dest="ships", action="store_false", help=says)
-    step.add_argument("--not-in", type=Path, nargs="*", default=[], metavar="FILE", help=_NOT_IN)
-    step.add_argument("--stage", choices=["first", "later"], default="first", help=_STAGE)
-    step.add_argument(
-        "--pairs", type=int, default=20_000, help="pairs without the general ones (%(default)s)"
-    )
-    step.add_argument(
-        "--general-pairs", type=int, default=5_000, help="general pairs (%(default)s)"
-    )
-    step.add_argument("--seed", type=int, default=1, help="%(default)s")
-    step.add_argument("--dry-run", action="store_true", help="only say what would be in it")
+    option("--own-only", dest="ships", action="store_false", help=says)
+    option("--not-in", type=Path, nargs="*", default=[], metavar="FILE", help=_NOT_IN)
+    option("--stage", choices=["first", "later"], default="first", help=_STAGE)
+    says = "pairs without the general ones (%(default)s)"
+    option("--pairs", type=int, default=20_000, help=says)
+    option("--general-pairs", type=int, default=5_000, help="general pairs (%(default)s)")
+    option("--seed", type=int, default=1, help="%(default)s")
+    option("--dry-run", action="store_true", help="only say what would be in it")
     add_training_steps(steps)
-    add_distill_step(steps)
     add_model_steps(steps)
-    add_cycle_steps(steps)
+    add_step(steps, "focus", _focus, "Say what to look at next: terms, a speaker, captions.")
+    says = "Run the steps that are due: collect and focus; with --train also training."
+    option = add_step(steps, "cycle", _cycle, says).add_argument
+    option("--train", action="store_true", help="also train and compare; nothing is deployed")
+    option("--if-quiet", action="store_true", help="do nothing while a service runs")
+    option("--dry-run", action="store_true", help="only print the steps")
     step = add_step(steps, "remove", _remove, "Take sessions' pairs and sound out again.")
     step.add_argument("names", nargs="+", metavar="SESSION")
+
+
+def _add_reading(
+    steps: Commands, name: str, run: Run, says: str, dry: str
+) -> argparse.ArgumentParser:
+    """Add a step that reads sessions; with --dry-run it only says `dry`."""
+    step = add_step(steps, name, run, says)
+    step.add_argument("names", nargs="*", metavar="SESSION", help="sessions (all recorded ones)")
+    add_sessions(step)
+    step.add_argument("--dry-run", action="store_true", help=f"only say {dry}")
+    return step
+
+
+def _folders(arguments: argparse.Namespace, directory: Path) -> list[Path]:
+    """Return the sessions that are named, all of them where none is. Raises SessionError."""
+    return [find_session(name, directory) for name in arguments.names] or sessions(directory)
 
 
 def _collect(arguments: argparse.Namespace) -> int:
     settings, data = opened(arguments)
     directory = Path(settings.session.directory)
-    named = [find_session(name, directory) for name in arguments.names]
-    folders = named or sessions(directory)
+    folders = _folders(arguments, directory)
     if not folders:
         raise LearningError(
             "no-sessions",
@@ -143,7 +138,7 @@ def _collect(arguments: argparse.Namespace) -> int:
         general=read_general(Path(general), translate.source, translate.target) if general else (),
         speaker=arguments.speaker,
         # Who names a demo wants it.
-        demos=arguments.demos or bool(named),
+        demos=arguments.demos or bool(arguments.names),
     )
     with progress() as bars:
         task = bars.add_task("sessions", total=len(folders))
@@ -164,8 +159,7 @@ def _collect(arguments: argparse.Namespace) -> int:
 def _judge(arguments: argparse.Namespace) -> int:
     settings, _ = opened(arguments)
     directory = Path(settings.session.directory)
-    folders = [find_session(name, directory) for name in arguments.names] or sessions(directory)
-    fitted = fit_judge(reviewed(folders), in_use(directory))
+    fitted = fit_judge(reviewed(_folders(arguments, directory)), in_use(directory))
     print(f"{fitted.reviewed} reviewed finals, {fitted.wrong} of them wrong.")
     print(f"AUC on the third held out: {fitted.auc:.3f}; the judge in use {fitted.auc_in_use:.3f}.")
     if not fitted.is_better:
@@ -180,8 +174,8 @@ def _judge(arguments: argparse.Namespace) -> int:
 def _limits(arguments: argparse.Namespace) -> int:
     settings, _ = opened(arguments)
     directory = Path(settings.session.directory)
-    folders = [find_session(name, directory) for name in arguments.names] or sessions(directory)
-    fitted = fit_limits(reviewed_measures(folders), limits_in_use(directory))
+    decided = reviewed_measures(_folders(arguments, directory))
+    fitted = fit_limits(decided, limits_in_use(directory))
     for each in fitted:
         print(_told(each))
     better = [each for each in fitted if each.is_better]
@@ -290,3 +284,53 @@ def _shares(counts: Mapping[str, int], of: int = 0) -> str:
 
 def _counted(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{count} {name}" for name, count in counts.items()) or "none"
+
+
+_SHOWN = 10
+
+
+def _focus(arguments: argparse.Namespace) -> int:
+    _, data = opened(arguments)
+    with data.hold():
+        found = keep_focus(data)
+    _tell_focus(found)
+    return 0
+
+
+def _tell_focus(found: Focus) -> None:
+    console = Console(highlight=False)
+    for each in found.terms:
+        said = f"{each.term}: misheard {each.misheard} of {each.said} times"
+        console.print(said, markup=False)
+    if found.speaker is not None:
+        who = found.speaker
+        said = f"{who.speaker} is heard worst: confidence {who.confidence:.2f} on average"
+        console.print(said, markup=False)
+    console.print(f"To review: {len(found.review)} of {found.captions} captions", markup=False)
+    for worst in found.review[:_SHOWN]:
+        said = f"  {worst.session_id} {worst.id} ({worst.score:.2f}) {worst.text}"
+        console.print(said, markup=False, overflow="ellipsis", no_wrap=True)
+
+
+def _cycle(arguments: argparse.Namespace) -> int:
+    settings, data = opened(arguments)
+    directory = Path(settings.session.directory)
+    due = plan(settings, data.path, train=arguments.train)
+    options = config_options(arguments.config)
+    if arguments.dry_run:
+        for step in due:
+            print(shlex.join(("stark-translate", *step.words, *options)))
+        return 0
+    if arguments.if_quiet and is_serving(directory):
+        print("A service is going on: nothing is done.")
+        return 0
+    failed = run(
+        due,
+        options,
+        directory=directory,
+        # At once: what follows is printed by another process.
+        on_step=lambda step: print(f"{' '.join(step.words)}", flush=True),
+    )
+    for step in failed:
+        print(f"failed: stark-translate {shlex.join(step.words)}")
+    return 1 if failed else 0

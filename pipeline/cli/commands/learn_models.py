@@ -31,37 +31,39 @@ from pipeline.learning.measuring import (
 from pipeline.learning.verdict import table_rows
 from pipeline.models.registry import CAPTION_ROLES, KEYS, CaptionRole, Role
 
-_SET = "another test set: source, tab, target per line"
-_FEW = "sentences per test set (all); few detect large losses only"
 _PROMPT = "prompt style of a new Gemma (translate.final.prompt)"
 
 
 def add_model_steps(steps: Commands) -> None:
     """Describe the steps."""
     says = "Compare a new model with the one in use; exit code 1: keep the old one."
-    step = add_step(steps, "compare", _compare, says)
-    step.add_argument("old", help="name or path of the old model")
-    step.add_argument("new")
-    _add_role(step)
-    step.add_argument("--set", nargs="*", default=[], metavar="NAME=FILE", help=_SET)
-    step.add_argument(
-        "--audio", type=Path, metavar="DIR", help="folder of test sound with metadata.jsonl (stt)"
-    )
-    step.add_argument("--sentences", type=count_of, default=0, metavar="N", help=_FEW)
-    step.add_argument("--prompt", default="", help=f"{_PROMPT}; as now")
+    option = _add_model_step(steps, "compare", _compare, says).add_argument
+    option("old", help="name or path of the old model")
+    option("new")
+    says = "another test set: source, tab, target per line"
+    option("--set", nargs="*", default=[], metavar="NAME=FILE", help=says)
+    says = "folder of test sound with metadata.jsonl (stt)"
+    option("--audio", type=Path, metavar="DIR", help=says)
+    says = "sentences per test set (all); few detect large losses only"
+    option("--sentences", type=count_of, default=0, metavar="N", help=says)
+    option("--prompt", default="", help=f"{_PROMPT}; as now")
     says = "Use a compared model from the next start on; the old one is kept."
-    step = add_step(steps, "deploy", _deploy, says)
-    step.add_argument("model", type=Path, help="GGUF file or CTranslate2 folder")
-    step.add_argument("name", nargs="?", default="", help="name of the model (ours-ROLE-DATE)")
-    _add_role(step)
-    step.add_argument("--prompt", default="", help=f"{_PROMPT}; as it was compared")
-    step.add_argument(
-        "--force", action="store_true", help="deploy without a comparison in its favour"
-    )
-    step.add_argument("--dry-run", action="store_true", help="only say what would change")
+    option = _add_model_step(steps, "deploy", _deploy, says).add_argument
+    option("model", type=Path, help="GGUF file or CTranslate2 folder")
+    option("name", nargs="?", default="", help="name of the model (ours-ROLE-DATE)")
+    option("--prompt", default="", help=f"{_PROMPT}; as it was compared")
+    option("--force", action="store_true", help="deploy without a comparison in its favour")
+    option("--dry-run", action="store_true", help="only say what would change")
     says = "Go back to the model before the last deploy, from the next start on."
-    step = add_step(steps, "rollback", _rollback, says)
-    _add_role(step)
+    _add_model_step(steps, "rollback", _rollback, says)
+
+
+def _add_model_step(steps: Commands, name: str, run: Run, says: str) -> argparse.ArgumentParser:
+    step = add_step(steps, name, run, says)
+    says = "stt: recognizer, marian: drafts, gemma: finals (%(default)s)"
+    step.add_argument("--role", choices=CAPTION_ROLES, default="gemma", help=says)
+    step.add_argument("--models", metavar="DIR", help="folder of downloaded models")
+    return step
 
 
 def add_step(steps: Commands, name: str, run: Run, says: str) -> argparse.ArgumentParser:
@@ -94,12 +96,6 @@ def count_of(text: str) -> int:
     if not text.isdecimal() or (count := int(text)) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is no number of sentences, such as 20")
     return count
-
-
-def _add_role(step: argparse.ArgumentParser) -> None:
-    says = "stt: recognizer, marian: drafts, gemma: finals (%(default)s)"
-    step.add_argument("--role", choices=CAPTION_ROLES, default="gemma", help=says)
-    step.add_argument("--models", metavar="DIR", help="folder of downloaded models")
 
 
 def _compare(arguments: argparse.Namespace) -> int:

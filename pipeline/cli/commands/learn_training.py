@@ -1,75 +1,109 @@
-"""The steps of `learn` that train: `hear` and `translate`; `distill` is beside them."""
+"""The steps of `learn` that train: `translate`, `hear`, and `distill`, where a model teaches."""
 
 from __future__ import annotations
 
 import argparse
 import shlex
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
-from pipeline.cli.commands.learn_models import add_step, opened
-from pipeline.cli.options import Commands
+from rich.console import Console
+from rich.table import Table
+
+from pipeline.cli.commands.learn_models import add_step, count_of, opened, progress
+from pipeline.cli.options import Commands, Run, settings_of
 from pipeline.config.schema import Settings
+from pipeline.core import logs
 from pipeline.core.errors import ConfigError
 from pipeline.dictionary.store import Dictionary
+from pipeline.engines.ctranslate2.marian import Marian
 from pipeline.engines.process.factory import recognizer, recognizer_spec
-from pipeline.learning.data.folder import AUDIO
-from pipeline.learning.training import TrainingOrder, commands, train
+from pipeline.engines.prompts import Style
+from pipeline.engines.protocols import Translator
+from pipeline.learning.compare import weights_of
+from pipeline.learning.data.folder import AUDIO, DataFolder
+from pipeline.learning.measuring import SentenceSet, few_sentences, sentence_sets
+from pipeline.learning.teach.teacher import TEACHER_ENGINES, Asked, Teacher, choose_teacher
+from pipeline.learning.teach.teaching import (
+    MEASURE,
+    MIX,
+    Lesson,
+    Row,
+    TeachingOrder,
+    gap_closed,
+    measure,
+    teach,
+    write_rows,
+    write_student_mix,
+)
+from pipeline.learning.training import TrainingOrder, commands, require_trainers, train
 from pipeline.models.automatic import require_languages
 from pipeline.models.library import ModelLibrary
 from pipeline.models.registry import KEYS
 from pipeline.models.resolve import resolve
 
-STEPS = "ends after so many, if before --minutes"
-
 
 def add_training_steps(steps: Commands) -> None:
     """Describe the steps."""
     says = "Train a translator on a mix (in a checkout, after `make train`); it can be resumed."
-    step = add_step(steps, "translate", _translate, says)
-    step.add_argument("--role", choices=["gemma", "marian"], default="marian", help="%(default)s")
-    step.add_argument("--base", default="", help="model to start from (the one in use)")
-    step.add_argument(
-        "--mix", type=Path, metavar="DIR", help="training mix (mix in the data folder)"
-    )
-    step.add_argument(
-        "--out", type=Path, metavar="DIR", help="folder to write (ROLE in the data folder)"
-    )
-    step.add_argument("--steps", type=int, default=0, help=STEPS)
-    step.add_argument("--levels", default="", help="levels of a Gemma, such as Q8_0,Q4_K_M (all)")
-    step.add_argument(
-        "--sentences", type=int, default=0, help="of each set that a Gemma's levels translate (all)"
-    )
-    add_options(step)
+    option = _add_training(steps, "translate", _translate, says).add_argument
+    option("--role", choices=["gemma", "marian"], default="marian", help="%(default)s")
+    option("--base", default="", help="model to start from (the one in use)")
+    option("--mix", type=Path, metavar="DIR", help="training mix (mix in the data folder)")
+    option("--out", type=Path, metavar="DIR", help="folder to write (ROLE in the data folder)")
+    option("--levels", default="", help="levels of a Gemma, such as Q8_0,Q4_K_M (all)")
+    says = "of each set that a Gemma's levels translate (all)"
+    option("--sentences", type=int, default=0, help=says)
     says = "Train the recognizer on kept sound (in a checkout, after `make train`)."
-    step = add_step(steps, "hear", _hear, says)
-    step.add_argument("--base", default="", help="Whisper to start from (the one in use)")
-    step.add_argument(
-        "--sound", type=Path, metavar="DIR", help="training sound (audio in the data folder)"
-    )
-    step.add_argument(
-        "--out", type=Path, metavar="DIR", help="folder to write (stt in the data folder)"
-    )
-    step.add_argument("--steps", type=int, default=0, help=STEPS)
-    step.add_argument("--batch", type=int, default=8, help="utterances per step (%(default)s)")
-    step.add_argument("--device", choices=["cpu", "cuda"], default="cpu", help="%(default)s")
-    add_options(step)
+    option = _add_training(steps, "hear", _hear, says).add_argument
+    option("--base", default="", help="Whisper to start from (the one in use)")
+    option("--sound", type=Path, metavar="DIR", help="training sound (audio in the data folder)")
+    option("--out", type=Path, metavar="DIR", help="folder to write (stt in the data folder)")
+    option("--batch", type=int, default=8, help="utterances per step (%(default)s)")
+    option("--device", choices=["cpu", "cuda"], default="cpu", help="%(default)s")
+    says = "Train the draft translator on the translations of a better one, on half of a mix."
+    option = _add_training(steps, "distill", _distill, says).add_argument
+    says = "name or path of the teacher, or its name on a server (the final model in use)"
+    option("--teacher", default="", metavar="MODEL", help=says)
+    says = "engine of the teacher (the final translator in use)"
+    option("--teacher-engine", choices=TEACHER_ENGINES, default="", help=says)
+    says = "address of the teacher's server, such as http://192.168.1.5:8080/v1"
+    option("--teacher-url", default="", metavar="URL", help=says)
+    says = "file with the key of that server"
+    option("--teacher-key-file", default="", metavar="FILE", help=says)
+    says = "file with the CA of its certificate"
+    option("--teacher-ca-file", default="", metavar="FILE", help=says)
+    says = "prompt style of the teacher (translate.final.prompt)"
+    option("--teacher-prompt", choices=["auto", *get_args(Style)], default="", help=says)
+    option("--base", default="", help="student to start from (the draft translator in use)")
+    says = "model trained on references only, to compare with"
+    option("--fine-tuned", type=Path, metavar="DIR", help=says)
+    option("--mix", type=Path, metavar="DIR", help="training mix (mix in the data folder)")
+    option("--out", type=Path, metavar="DIR", help="folder to write (distill in the data folder)")
+    says = "1: learn from the whole mix; 2: go on with its sermons (%(default)s)"
+    option("--round", type=int, choices=[1, 2], default=1, help=says)
+    says = "measured of each set (all)"
+    option("--sentences", type=count_of, default=0, metavar="N", help=says)
 
 
-def add_options(step: argparse.ArgumentParser) -> None:
-    """Add what every step has that trains."""
-    step.add_argument(
-        "--minutes", type=float, default=60, help="training time in minutes (%(default)g)"
-    )
+def _add_training(steps: Commands, name: str, run: Run, says: str) -> argparse.ArgumentParser:
+    """Add a step with the options that every one has that trains."""
+    step = add_step(steps, name, run, says)
+    says = "training time in minutes (%(default)g)"
+    step.add_argument("--minutes", type=float, default=60, help=says)
+    says = "ends after so many, if before --minutes"
+    step.add_argument("--steps", type=int, default=0, help=says)
     step.add_argument("--threads", type=int, default=1, help="%(default)s")
     step.add_argument("--dry-run", action="store_true", help="print the command only")
+    return step
 
 
 def _translate(arguments: argparse.Namespace) -> int:
     settings, data = opened(arguments)
     role: Literal["gemma", "marian"] = arguments.role
-    base_of = marian_base if role == "marian" else _gemma_base
+    base_of = _marian_base if role == "marian" else _gemma_base
     base = base_of(settings, arguments.base)
     order = TrainingOrder(
         role=role,
@@ -78,15 +112,15 @@ def _translate(arguments: argparse.Namespace) -> int:
         out=arguments.out or data.path / role,
         minutes=arguments.minutes,
         threads=arguments.threads,
-        more=("--steps", str(arguments.steps)) if arguments.steps else (),
+        more=_steps(arguments),
         levels=arguments.levels,
         sentences=arguments.sentences,
         target=settings.translate.target,
     )
-    return run_training(order, dry_run=arguments.dry_run)
+    return _run_training(order, dry_run=arguments.dry_run)
 
 
-def marian_base(settings: Settings, named: str) -> Path:
+def _marian_base(settings: Settings, named: str) -> Path:
     """Return the Marian that a training begins from, the one in use if none is named.
 
     Raises ModelError; ConfigError where it translates other languages: its vocabulary lacks theirs.
@@ -131,14 +165,18 @@ def _hear(arguments: argparse.Namespace) -> int:
             # It learns with the words before it that a service gives it to listen for.
             *(("--context", engine.hotwords) if engine.hotwords else ()),
             *("--batch", str(arguments.batch), "--device", arguments.device),
-            *(("--steps", str(arguments.steps)) if arguments.steps else ()),
+            *_steps(arguments),
             *("--evaluate-minutes", f"{max(0.5, arguments.minutes / 10):g}"),
         ),
     )
-    return run_training(order, dry_run=arguments.dry_run)
+    return _run_training(order, dry_run=arguments.dry_run)
 
 
-def run_training(order: TrainingOrder, *, dry_run: bool) -> int:
+def _steps(arguments: argparse.Namespace) -> tuple[str, ...]:
+    return ("--steps", str(arguments.steps)) if arguments.steps else ()
+
+
+def _run_training(order: TrainingOrder, *, dry_run: bool) -> int:
     """Train, or print what would be run; return the exit code. Raises LearningError."""
     if dry_run:
         for command in commands(order):
@@ -147,3 +185,113 @@ def run_training(order: TrainingOrder, *, dry_run: bool) -> int:
     made = train(order, on_line=lambda line: print(line, file=sys.stderr, flush=True))
     print(f"The model is in {made}; now: stark-translate learn compare ... --role {order.role}")
     return 0
+
+
+def _distill(arguments: argparse.Namespace) -> int:
+    data = opened(arguments)[1]
+    teacher = choose_teacher(settings_of(arguments), _asked(arguments))
+    teaching, training = _orders(arguments, teacher, data)
+    if arguments.dry_run:
+        print(f"{teacher.model} would teach {teaching.mix}; then:")
+        return _run_training(training, dry_run=True)
+    # Before the teaching, which takes long and would be of no use without them.
+    require_trainers()
+    log = teacher.settings.log
+    logs.configure_quietly(log.level, log.format)
+    teachers = teacher.load()
+    counts = write_student_mix(teaching, _taught(teaching, teachers))
+    print(f"{counts['teacher']} pairs are the teacher's, {counts['reference']} as they were")
+    made = train(training, on_line=lambda line: print(line, file=sys.stderr, flush=True))
+    fine_tuned = arguments.fine_tuned or data.path / "marian" / "model"
+    models = {"base": training.base, "fine-tuned": fine_tuned, "distilled": made}
+    # There need not be a fine-tuned one: then it has no row.
+    here = {name: model for name, model in models.items() if model.is_dir()}
+    sets = few_sentences(sentence_sets(data, teaching.langs), arguments.sentences)
+    rows = _rows(here, teachers[0], sets, training.target)
+    write_rows(teaching, rows, [weights_of(model) for model in here.values()])
+    _show_rows(rows)
+    print(f"The model is in {made}; now: stark-translate learn compare ... --role marian")
+    return 0
+
+
+def _asked(arguments: argparse.Namespace) -> Asked:
+    return Asked(
+        engine=arguments.teacher_engine,
+        model=arguments.teacher,
+        url=arguments.teacher_url,
+        key_file=arguments.teacher_key_file,
+        ca_file=arguments.teacher_ca_file,
+        prompt=arguments.teacher_prompt,
+    )
+
+
+def _orders(
+    arguments: argparse.Namespace, teacher: Teacher, data: DataFolder
+) -> tuple[TeachingOrder, TrainingOrder]:
+    """Return what is taught, and what the student is then trained on. Raises ModelError."""
+    translate = teacher.settings.translate
+    out: Path = arguments.out or data.path / "distill"
+    second = arguments.round == 2
+    student = str(out / "model") if second else ""
+    teaching = TeachingOrder(
+        mix=arguments.mix or data.path / "mix",
+        out=out / "sermons" if second else out,
+        teacher=teacher.model,
+        teacher_id=teacher.id,
+        langs=(translate.source, translate.target),
+        parts=("sermon",) if second else (),
+    )
+    training = TrainingOrder(
+        role="marian",
+        base=_marian_base(teacher.settings, arguments.base or student),
+        material=teaching.out / MIX,
+        out=teaching.out,
+        minutes=arguments.minutes,
+        threads=arguments.threads,
+        more=_steps(arguments),
+        target=translate.target,
+    )
+    return teaching, training
+
+
+def _taught(order: TeachingOrder, teachers: Sequence[Translator]) -> list[Lesson]:
+    with progress() as bars:
+        task = bars.add_task("teaching", total=None)
+        return teach(
+            order,
+            teachers,
+            on_start=lambda done, total: bars.update(task, completed=done, total=total),
+            on_lesson=lambda: bars.update(task, advance=1),
+        )
+
+
+def _rows(
+    models: Mapping[str, Path], teacher: Translator, sets: Sequence[SentenceSet], target: str
+) -> dict[str, Row]:
+    """Measure each model; the teacher is last."""
+    rows = {}
+    engines: dict[str, Translator] = {
+        name: Marian(path, target=target) for name, path in models.items()
+    }
+    sentences = sum(len(each.sentences) for each in sets)
+    with progress() as bars:
+        task = bars.add_task("measuring", total=sentences * (len(engines) + 1))
+        for name, engine in engines.items():
+            engine.load()
+            rows[name] = measure(name, engine, sets, lambda: bars.update(task, advance=1))
+        rows["teacher"] = measure("teacher", teacher, sets, lambda: bars.update(task, advance=1))
+    return rows
+
+
+def _show_rows(rows: Mapping[str, Row]) -> None:
+    console = Console(highlight=False)
+    table = Table(title=MEASURE)
+    sets = list(rows["base"].scores)
+    for name in ("", *sets):
+        table.add_column(name, justify="right" if name else "left")
+    for row in rows.values():
+        table.add_row(row.name, *(f"{row.scores[name][MEASURE]:.1f}" for name in sets))
+    shares = gap_closed(rows).values()
+    told = ("" if share is None else f"{100 * share:.0f} %" for share in shares)
+    table.add_row("of the gap", *told)
+    console.print(table)

@@ -7,23 +7,34 @@ import sys
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
+from types import TracebackType
+from typing import Self
 
 import orjson
 from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    Progress,
+    TextColumn,
+    TimeRemainingColumn,
+    TransferSpeedColumn,
+)
 from rich.table import Table
 from rich.text import Text
 
 from pipeline.cli import streams
-from pipeline.cli.download_screen import Download, progress
-from pipeline.cli.options import Commands, Run, add_command, settings_of
+from pipeline.cli.options import Commands, Run, add_command, add_group, print_json, settings_of
 from pipeline.config.schema import Settings
 from pipeline.core import logs
 from pipeline.core.errors import ModelError, UsageError
 from pipeline.core.resources import SHIPPED_MODELS, bundled
 from pipeline.core.sizes import human_size
+from pipeline.models import download
 from pipeline.models.automatic import models_in_use
 from pipeline.models.catalog import State, rows, state
-from pipeline.models.library import ModelLibrary, again
+from pipeline.models.library import Manifest, ModelLibrary, PullProgress, again
+from pipeline.models.orders import Order, Source
 from pipeline.models.registry import KEYS, Role, hub_id
 
 _SAYS = "List, download and verify recognizers and translators."
@@ -55,27 +66,17 @@ _STYLES: Mapping[State, str] = {
 
 def add(commands: Commands) -> None:
     """Describe the command and what it can do."""
-    parser = commands.add_parser(
-        "models",
-        help=_SAYS,
-        description=_SAYS,
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    whats = parser.add_subparsers(required=True, metavar="what")
+    whats = add_group(commands, "models", _SAYS, _EPILOG, "what")
     listing = _add(whats, "list", _list, "List the models that can be named in the settings.")
     listing.add_argument("--json", action="store_true", help="print one JSON array")
     pull = _add(whats, "pull", _pull, "Fetch models: a name, owner/name, or a file.")
-    pull.add_argument(
-        "names", nargs="*", metavar="NAME", help="model name; owner/name/file.gguf for a Gemma"
-    )
-    pull.add_argument(
-        "--configured", action="store_true", help="download all models of the settings"
-    )
-    pull.add_argument("--revision", default="", help="commit, branch or tag (the pinned commit)")
-    pull.add_argument("--again", action="store_true", help="ask the hub even if the files are here")
+    option = pull.add_argument
+    option("names", nargs="*", metavar="NAME", help="model name; owner/name/file.gguf for a Gemma")
+    option("--configured", action="store_true", help="download all models of the settings")
+    option("--revision", default="", help="commit, branch or tag (the pinned commit)")
+    option("--again", action="store_true", help="ask the hub even if the files are here")
     accept = "accept the terms of models that have some, without a question"
-    pull.add_argument("--accept-terms", action="store_true", help=accept)
+    option("--accept-terms", action="store_true", help=accept)
     verify = _add(whats, "verify", _verify, "Read every fetched file and compare it.")
     verify.add_argument("names", nargs="*", metavar="NAME", help="models (all)")
     path = _add(whats, "path", _path, "Print where a model is.")
@@ -94,8 +95,7 @@ def _list(arguments: argparse.Namespace) -> int:
     settings, store = _opened(arguments)
     found = list(rows(store, _used(settings)))
     if arguments.json:
-        payload = orjson.dumps([asdict(row) for row in found], option=orjson.OPT_INDENT_2)
-        sys.stdout.write(payload.decode() + "\n")
+        print_json([asdict(row) for row in found])
         return 0
     console = Console(highlight=False)
     wide = console.width >= _WIDE
@@ -155,8 +155,8 @@ def _pull_one(name: str, store: ModelLibrary, arguments: argparse.Namespace) -> 
     if name in SHIPPED_MODELS:
         print(_SHIPS.format(name))
         return
-    stands, manifest = state(store, name)
-    if stands == "here" and manifest and not arguments.again and not arguments.revision:
+    found, manifest = state(store, name)
+    if found == "here" and manifest and not arguments.again and not arguments.revision:
         print(f"{name} is here already: {store.path(manifest)}")
         return
     with Download(accept_terms=arguments.accept_terms) as shown:
@@ -167,7 +167,8 @@ def _pull_one(name: str, store: ModelLibrary, arguments: argparse.Namespace) -> 
 
 def _verify(arguments: argparse.Namespace) -> int:
     _, store = _opened(arguments)
-    names = arguments.names or [*store.names(), *_only_halves(store)]
+    # A model that is here and is being pulled again has a half as well.
+    names = arguments.names or list(dict.fromkeys((*store.names(), *store.halves())))
     if not names:
         print(f"No model has been fetched into {store.directory}.")
     code = 0
@@ -193,10 +194,6 @@ def _faults(store: ModelLibrary, name: str) -> list[str]:
     with progress() as bars:
         task = bars.add_task(name, total=manifest.size_bytes)
         return store.faults(manifest, hashes=True, on_bytes=lambda count: bars.advance(task, count))
-
-
-def _only_halves(store: ModelLibrary) -> list[str]:
-    return [name for name in store.halves() if name not in store.names()]
 
 
 def _path(arguments: argparse.Namespace) -> int:
@@ -235,3 +232,87 @@ def _used(settings: Settings) -> list[tuple[Role, str]]:
     if settings.learn.embedding:
         used.append(("embedding", settings.learn.embedding))
     return used
+
+
+class Download:
+    """Fetches models with a progress bar; a context manager, so that no bar stays behind.
+
+    Terms are accepted by `accept_terms`, or by an answer on the terminal.
+    """
+
+    def __init__(self, *, accept_terms: bool = False) -> None:
+        self._accept_terms = accept_terms
+        self._bars = progress()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._bars.stop()
+
+    def obtain(self, name: str, store: ModelLibrary, revision: str = "") -> Manifest:
+        """Pull a model from the first source that has it. Raises ModelError."""
+        try:
+            return download.obtain(
+                name,
+                store,
+                revision,
+                accept=self.accept,
+                begin=self._begin,
+                on_failure=self._fail,
+            )
+        except KeyboardInterrupt:
+            self._bars.stop()  # first: it redraws over what is printed
+            streams.say(f"Stopped. The next pull of {name} goes on from here.")
+            raise
+
+    def accept(self, ordered: Order) -> bool:
+        """Ask for terms that nobody has accepted here; False where nobody can be asked."""
+        # Asked on one, answered on the other: without both there is nobody to ask.
+        if self._accept_terms or not (sys.stdin.isatty() and sys.stderr.isatty()):
+            return self._accept_terms
+        streams.say(f"{ordered.name} is under the {ordered.licence} terms: {ordered.terms}")
+        streams.say("Type yes if you have read and accept them:")
+        return sys.stdin.readline().strip().casefold() in {"y", "yes"}
+
+    def _begin(self, ordered: Order) -> PullProgress:
+        terms = f" (terms: {ordered.terms})" if ordered.terms else ""
+        print(
+            f"{ordered.name}: {human_size(ordered.fetched_bytes)}, "
+            f"licence {ordered.licence}{terms}, from {ordered.origin}",
+            flush=True,
+        )
+        # A source that failed leaves its bars behind; the next one has other sizes.
+        self._bars.stop()
+        self._bars = progress()
+        self._bars.start()
+        fetched = self._bars.add_task("fetching", total=ordered.fetched_bytes)
+        checked = self._bars.add_task("checking", total=ordered.size_bytes)
+        return PullProgress(
+            on_bytes=lambda count: self._bars.advance(fetched, count),
+            on_checked=lambda count: self._bars.advance(checked, count),
+        )
+
+    def _fail(self, error: ModelError, following: Source) -> None:
+        self._bars.stop()
+        streams.say(f"{error.message} Trying {following}.")
+
+
+def progress() -> Progress:
+    """Return a display of progress on standard error; it shows nothing unless on a terminal."""
+    console = Console(stderr=True)
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+        TimeRemainingColumn(),
+        console=console,
+        disable=not console.is_terminal,
+        transient=True,
+    )

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pipeline.church.notes.notes import Notes, joined, written
 from pipeline.church.notes.notes_files import NOTES, content_of, draw_out, read_notes, write_notes
-from pipeline.cli.options import Commands, add_command, settings_of
+from pipeline.cli.options import Commands, add_command, add_group, add_sessions, settings_of
 from pipeline.core.errors import NotesError
 
 _SAYS = "Read names and verses from sermon notes, for the next service."
@@ -25,21 +25,12 @@ and they are removed with it. A session in which nobody speaks gives them back.
 
 def add(commands: Commands) -> None:
     """Describe the command and what it can do."""
-    parser = commands.add_parser(
-        "notes",
-        help=_SAYS,
-        description=_SAYS,
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    whats = parser.add_subparsers(required=True, metavar="what")
+    whats = add_group(commands, "notes", _SAYS, _EPILOG, "what")
     adding = add_command(whats, "add", _add, "Read notes, and show what is drawn out of them.")
     adding.add_argument("files", nargs="+", metavar="FILE", type=Path)
-    parts = [adding]
-    parts.append(add_command(whats, "show", _show, "Show what the next service will know."))
-    parts.append(add_command(whats, "remove", _remove, "Forget it."))
-    for part in parts:
-        part.add_argument("--sessions", metavar="DIR", help="folder of the recorded sessions")
+    showing = add_command(whats, "show", _show, "Show what the next service will know.")
+    for part in (adding, showing, add_command(whats, "remove", _remove, "Forget it.")):
+        add_sessions(part)
 
 
 def _place(arguments: argparse.Namespace) -> Path:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from typing import Any
 
-import orjson
 from rich.console import Console
 from rich.text import Text
 
 from pipeline.cli.control_client import ask
-from pipeline.cli.options import Commands, add_command, settings_of
+from pipeline.cli.options import Commands, add_command, print_json, settings_of
 from pipeline.core.errors import ConfigError
 from pipeline.server.operator_token import FILE, kept_token
 
@@ -34,9 +32,7 @@ _EFFECTS = (
 
 def add(commands: Commands) -> None:
     """Describe the command."""
-    parser = add_command(commands, "reload", _reload, _SAYS)
-    parser.epilog = _MORE
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser = add_command(commands, "reload", _reload, _SAYS, _MORE)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--host", help="address of the daemon (that of --config)")
     parser.add_argument("--port", type=int, help="port of the daemon (that of --config)")
@@ -52,7 +48,7 @@ def _reload(arguments: argparse.Namespace) -> int:
     answer = ask(settings.server, token, {"type": "command", "name": "reload"}, "reloaded")
     if arguments.json:
         changes = {key: value for key, value in answer.items() if key != "type"}
-        sys.stdout.write(orjson.dumps(changes, option=orjson.OPT_INDENT_2).decode() + "\n")
+        print_json(changes)
     else:
         _show(Console(highlight=False), answer)
     return 0

@@ -4,12 +4,31 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import secrets
+import signal
+import time
+from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
 
+import psutil
+
+from pipeline.captions.board import CaptionBoard
 from pipeline.cli.options import Commands, add_command, add_serving, session_of, settings_of
-from pipeline.cli.replay_service import Replay
 from pipeline.cli.screens import make_screen
+from pipeline.config.schema import Settings
 from pipeline.core import logs
+from pipeline.core.errors import ProtocolError, SessionError
+from pipeline.core.metrics import Metrics
+from pipeline.core.timestamps import utc_now
+from pipeline.core.types import Mode, State
+from pipeline.daemon.context.sinks import Screen
+from pipeline.protocol.caption import CaptionMessage
+from pipeline.protocol.commands import CommandMessage
+from pipeline.records.health import Dropped, HealthRecord, Queues
+from pipeline.server.hub import Hub
+from pipeline.session.reader import Session
 
 _SAYS = "Show a recorded session on the displays again, with its own timing."
 _FASTEST = 1000.0
@@ -41,3 +60,135 @@ def _speed(text: str) -> float:
         if 0 < (speed := float(text)) <= _FASTEST:
             return speed
     raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0 and up to {_FASTEST:g}")
+
+
+_MODE: Mode = "demo"
+_LEAD_S = 1.0
+"""Silence before the first caption, however long the session's own was."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Health(HealthRecord):
+    speed: float
+    """Times the pace of speech; /healthz tells it."""
+
+
+class Replay:
+    """One showing of a session's newest captions, at `speed` times the pace of speech."""
+
+    def __init__(self, folder: Path, settings: Settings, *, speed: float, screen: Screen) -> None:
+        """Read the session. Raises SessionError (session-unreadable, session-empty)."""
+        session = Session(folder)
+        captions = session.captions
+        if not captions:
+            raise SessionError("session-empty", f"{folder} holds no caption.", "Choose another.")
+        self._folder = folder
+        self._captions = [
+            # As if each had been made in one piece: the session's own seq counts partials too.
+            replace(message, seq=seq, revision=1)
+            for seq, message in enumerate(captions, 1)
+        ]
+        self._speed = speed
+        self._shown: State = "starting"
+        self._started_s = time.monotonic()
+        self._screen = screen
+        self._at_s = max(0.0, captions[0].start_s - _LEAD_S)
+        self._board = CaptionBoard(
+            # Not the session's own name: a display that was there must not take this for a resume.
+            f"replay-{folder.name}",
+            session.langs["source"],
+            session.langs["target"],
+            settings.server.history,
+        )
+        self.hub = Hub(
+            (self._board,),
+            settings.server,
+            mode=_MODE,
+            # Nobody needs to know a random one: a replay takes no commands.
+            token=settings.operator.token or secrets.token_urlsafe(16),
+            metrics=Metrics(),
+        )
+
+    async def run(self) -> int:
+        """Serve and show until SIGINT or SIGTERM, also after the end. Raises ServerError."""
+        loop = asyncio.get_running_loop()
+        stop = asyncio.Event()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, stop.set)
+        await self.hub.start(on_command=_refuse, health=self._health)
+        try:
+            logs.serving(self.hub.address, self._folder)
+            self._screen.show_address(self.hub.address, _MODE, self._folder)
+            await self._show(stop)
+            await stop.wait()
+        finally:
+            await self.hub.close()
+        return 0
+
+    async def _show(self, stop: asyncio.Event) -> None:
+        """Show every caption in its time, then the end; return early when asked to stop."""
+        now_s = asyncio.get_running_loop().time
+        first_s, began_s = self._at_s, now_s()
+        self._state("listening")
+        for at_s, message in _schedule(self._captions):
+            due_s = began_s + (at_s - first_s) / self._speed
+            with suppress(TimeoutError):
+                # Until a moment, not for a time: what each step takes does not add up.
+                async with asyncio.timeout_at(due_s):
+                    await stop.wait()
+            if stop.is_set():
+                break
+            self._at_s = at_s
+            if message is None:
+                self._state("speech")
+                continue
+            self._board.restore([message])
+            self.hub.publish(message, self._board.target)
+            self._screen.on_caption(message, self._board.target)
+            self._state("listening")
+        self._state("ended")
+
+    def _state(self, state: State) -> None:
+        self._shown = state
+        self.hub.set_state(state)
+        self._screen.on_state(state, "")
+
+    def _health(self) -> _Health:
+        """Return how the showing is: no engine works in it and nothing is given up."""
+        return _Health(
+            utc=utc_now(),
+            state=self._shown,
+            reason="",
+            mode=_MODE,
+            session=self._board.session,
+            uptime_s=round(time.monotonic() - self._started_s, 1),
+            audio_s=round(self._at_s, 1),
+            lag_s=0.0,
+            rung="full",
+            source=self._folder.name,
+            recognizer="",
+            partial="",
+            final="",
+            setback="",
+            queues=Queues(mailbox=0, drafts=0),
+            dropped=Dropped(blocks=0, records=0, partials=0, drafts=0),
+            memory_mb=round(psutil.Process().memory_info().rss / 1e6, 1),
+            speed=self._speed,
+        )
+
+
+def _schedule(captions: Sequence[CaptionMessage]) -> list[tuple[float, CaptionMessage | None]]:
+    """Return what happens when, in seconds of audio: a caption is heard (None), then it is there.
+
+    In the order of the captions, so that one which begins before the last has ended waits for it.
+    """
+    steps: list[tuple[float, CaptionMessage | None]] = []
+    for message in captions:
+        last_s = steps[-1][0] if steps else 0.0
+        start_s = max(message.start_s, last_s)
+        steps += [(start_s, None), (max(message.end_s, start_s), message)]
+    return steps
+
+
+def _refuse(_: CommandMessage) -> None:
+    raise ProtocolError("replay", "This is a past session shown again: it takes no commands.")

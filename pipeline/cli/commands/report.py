@@ -1,4 +1,4 @@
-"""`report`: write a session as one web page."""
+"""`report` and `dashboard`: write a session, or all services, as one web page."""
 
 from __future__ import annotations
 
@@ -7,22 +7,40 @@ import sys
 from pathlib import Path
 
 from pipeline.cli.browser import add_browser, open_page
-from pipeline.cli.options import Commands, add_command, add_session, session_of, write_out
+from pipeline.cli.options import (
+    Commands,
+    add_command,
+    add_session,
+    add_sessions,
+    session_of,
+    settings_of,
+    write_out,
+)
+from pipeline.core.errors import SessionError
+from pipeline.learning.dashboard import dashboard
+from pipeline.learning.data.folder import DataFolder
 from pipeline.review.report import report
+from pipeline.session.past_services import DASHBOARD
+from pipeline.session.reader import sessions
 
 _SAYS = "Write a web page about a session: delays, corrections, doubtful captions, all text."
 
 
 def add(commands: Commands) -> None:
-    """Describe the command."""
+    """Describe the two commands."""
     parser = add_command(commands, "report", _report, _SAYS)
     add_session(parser)
     says = "true text, such as demo/sermon.json: adds WER and chrF"
     parser.add_argument("--reference", type=Path, metavar="FILE", help=says)
-    parser.add_argument(
-        "--out", type=Path, metavar="FILE", help="file to write (report.html in the session)"
-    )
+    says = "file to write (report.html in the session)"
+    parser.add_argument("--out", type=Path, metavar="FILE", help=says)
     add_browser(parser)
+    says = "Write a web page about all services: are captions getting better?"
+    parser = add_command(commands, "dashboard", _dashboard, says)
+    add_sessions(parser)
+    parser.add_argument("--last", type=int, default=26, help="number of services (%(default)s)")
+    says = "file to write (dashboard.html in that folder)"
+    parser.add_argument("--out", type=Path, metavar="FILE", help=says)
 
 
 def _report(arguments: argparse.Namespace) -> int:
@@ -32,4 +50,18 @@ def _report(arguments: argparse.Namespace) -> int:
     print(f"{folder.name} is in {out}", file=sys.stderr)
     # Resolved: a relative path has no address.
     open_page(out.resolve().as_uri(), arguments.browser)
+    return 0
+
+
+def _dashboard(arguments: argparse.Namespace) -> int:
+    settings = settings_of(arguments).settings
+    directory = Path(settings.session.directory)
+    # At least one: behind the 0th from the end are all of them.
+    folders = sessions(directory)[-max(1, arguments.last) :]
+    if not folders:
+        message = f"No session is kept in {directory}."
+        raise SessionError("session-missing", message, "Name the folder with --sessions.")
+    out: Path = arguments.out or directory / DASHBOARD
+    write_out(out, dashboard(folders, DataFolder(Path(settings.learn.directory))))
+    print(f"{len(folders)} services are in {out}", file=sys.stderr)
     return 0

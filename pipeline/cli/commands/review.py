@@ -12,14 +12,13 @@ from functools import partial
 from pathlib import Path
 
 from pipeline.cli.browser import add_browser, is_wanted, link_with, open_with_token
-from pipeline.cli.options import Commands, add_command, session_of, settings_of
+from pipeline.cli.options import Commands, add_command, add_sessions, session_of, settings_of
 from pipeline.config import schema
 from pipeline.config.schema import Settings
 from pipeline.core import logs
 from pipeline.core.errors import LearningError, ServerError
 from pipeline.dictionary.store import Dictionary
-from pipeline.learning.data.folder import DataFolder
-from pipeline.learning.data.lesson import last_lesson
+from pipeline.learning.data.folder import DataFolder, last_lesson
 from pipeline.review.server import ReviewServer
 from pipeline.review.store import Review
 from pipeline.server.operator_token import FILE, operator_token
@@ -43,7 +42,7 @@ def add(commands: Commands) -> None:
     parser.add_argument("--host", default=_HERE, help="address to serve on (127.0.0.1)")
     says = "port to serve on (server.port, or any free one)"
     parser.add_argument("--port", type=int, help=says)
-    parser.add_argument("--sessions", metavar="DIR", help="folder of the recorded sessions")
+    add_sessions(parser)
     add_browser(parser)
 
 

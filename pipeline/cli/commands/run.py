@@ -66,7 +66,7 @@ class _Ended:
 
 
 def add(commands: Commands) -> None:
-    """Describe the three commands."""
+    """Describe the two commands."""
     for name, run, says in (
         ("run", _run, "Caption a service."),
         ("dry-run", _dry_run, "Rehearse: captions reach operators and this terminal only."),
@@ -75,15 +75,12 @@ def add(commands: Commands) -> None:
         add_serving(parser)
         add_hearing(parser)
         add_languages(parser)
-        parser.add_argument(
-            "--input", metavar="FILE", help="caption a recording instead of a microphone"
-        )
-        parser.add_argument(
-            "--pace", choices=["realtime", "fast"], help="speed at which a recording is played"
-        )
-        if name == "dry-run":
-            more = "go on to the review at the end (default: where there is a terminal)"
-            parser.add_argument("--review", action=argparse.BooleanOptionalAction, help=more)
+        more = "caption a recording instead of a microphone"
+        parser.add_argument("--input", metavar="FILE", help=more)
+        more = "speed at which a recording is played"
+        parser.add_argument("--pace", choices=["realtime", "fast"], help=more)
+    says = "go on to the review at the end (default: where there is a terminal)"
+    parser.add_argument("--review", action=argparse.BooleanOptionalAction, help=says)
 
 
 def _run(arguments: argparse.Namespace) -> int:
@@ -136,7 +133,7 @@ def serve(
 ) -> int:
     """Run the daemon to its end, and `then` if that was a good one; return the exit code.
 
-    `at_desk` is called on the event loop with the address of the desk's page as soon as it is up.
+    `at_desk` is called on the event loop with the console's address as soon as it is up.
     """
     ended = _caption(loaded, mode, loop=loop, at_desk=at_desk)
     # What crashed is remembered, so that each turn takes another one: there are few.
@@ -225,7 +222,7 @@ def _hold_sessions(session: Callable[[Settings], App], settings: Settings) -> tu
         if not app.wants_new_session or app.is_stuck:
             return app, code
         settings = app.settings
-        # Beside the next one: the report draws plots, and nobody at the desk waits for it.
+        # In a thread: the report draws plots, and the next session must not wait for it.
         Thread(partial(_finish, app.folder), "report", failed=lambda _: None).start()
 
 

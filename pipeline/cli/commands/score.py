@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import get_args
 
@@ -16,17 +19,26 @@ from pipeline.cli.commands.learn_models import progress
 from pipeline.cli.options import Commands, add_command, add_session, session_of, settings_of
 from pipeline.config.schema import Settings
 from pipeline.core.errors import UsageError
-from pipeline.core.files import WholeFile
-from pipeline.evaluation.agreement import MeaningAgreement
+from pipeline.core.files import WholeFile, write_whole
 from pipeline.evaluation.comet import MODEL, CometKiwi
-from pipeline.evaluation.rescore import QualityRecord, judge_again
+from pipeline.evaluation.rescore import MeaningAgreement, QualityRecord, judge_again
 from pipeline.learning.limits import limits_in_use
 from pipeline.models.library import ModelLibrary
 from pipeline.models.resolve import resolve
 from pipeline.records.quality import Decision, LogProbability, QualityEstimator
-from pipeline.review.refile import refile
+from pipeline.review.store import Review, hold_session, read_decisions
 from pipeline.session.folders import unwritable
-from pipeline.session.reader import Session
+from pipeline.session.reader import JOURNAL, Session
+from pipeline.session.training_pairs import (
+    NAMES,
+    PAIRS,
+    QUEUE,
+    Pair,
+    ReviewItem,
+    file_pairs,
+    operator_edits,
+    pair_line,
+)
 
 _SAYS = "Estimate a session's translations again and write quality.jsonl."
 _EMBEDDING = "embedding model that compares two translations (learn.embedding)"
@@ -106,3 +118,44 @@ def _table(session: str, before: Sequence[str], judged: Sequence[QualityRecord])
     for decision in get_args(Decision):
         table.add_row(decision, str(live[decision]), str(again[decision]))
     return table
+
+
+def refile(folder: Path, judged: Sequence[QualityRecord]) -> Mapping[str, int]:
+    """Write a session's files of pairs by these judgements; return how many pairs each has.
+
+    Each file is the old one or the new one at any moment. Raises SessionError (session-in-use,
+    session-unreadable, session-unwritable).
+    """
+    session = Session(folder)
+    again = {each.id: each for each in judged}
+    records = [
+        replace(record, flags=again[record.id].flags, quality=again[record.id].quality)
+        for record in session.shown
+        if record.id in again
+    ]
+    filed = file_pairs(records, operator_edits(session.messages), session.name)
+    decided = {key for key, told in read_decisions(folder).items() if told.outcome != "open"}
+    for name in NAMES:  # a decision is about an item of the queue: it stays there
+        kept = [pair for pair in filed[name] if name == QUEUE or pair.id not in decided]
+        moved = [pair for pair in filed[name] if name != QUEUE and pair.id in decided]
+        filed[name] = kept
+        filed[QUEUE] += [_queued(pair) for pair in moved]
+    # As the daemon and the review page do: two writers would undo each other.
+    lock = hold_session(folder / JOURNAL)
+    try:
+        for name in NAMES:
+            ordered = sorted(filed[name], key=lambda pair: pair.id)
+            write_whole(folder / name, b"".join(map(pair_line, ordered)))
+    except OSError as error:
+        raise unwritable(folder, error.strerror or str(error)) from None
+    finally:
+        os.close(lock)
+    counts = {name: len(filed[name]) for name in NAMES}
+    if not decided:
+        return counts
+    with closing(Review(folder)) as review:  # brings in what was approved and corrected
+        return counts | {PAIRS: review.pairs}
+
+
+def _queued(pair: Pair) -> ReviewItem:
+    return ReviewItem(**asdict(pair), reasons=pair.flags or ("low-score",))

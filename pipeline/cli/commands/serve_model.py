@@ -63,9 +63,7 @@ class Command:
 
 def add(commands: Commands) -> None:
     """Describe the command."""
-    parser = add_command(commands, "serve-model", _serve, _SAYS)
-    parser.epilog = _EPILOG
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser = add_command(commands, "serve-model", _serve, _SAYS, _EPILOG)
     parser.add_argument("--model", metavar="MODEL", help="model to serve (translate.final.model)")
     parser.add_argument("--host", default="127.0.0.1", help="address to serve on (%(default)s)")
     parser.add_argument("--port", type=_port, default=8080, help="(%(default)s)")

@@ -7,7 +7,7 @@ from contextlib import suppress
 from datetime import date
 from pathlib import Path
 
-from pipeline.cli.options import Commands, add_command, settings_of
+from pipeline.cli.options import Commands, add_command, add_sessions, settings_of
 from pipeline.core.errors import SessionError
 from pipeline.session.reader import Session, left_out, of_day, sessions, started
 
@@ -18,7 +18,7 @@ _MOST = 20
 def add(commands: Commands) -> None:
     """Describe the command."""
     parser = add_command(commands, "sessions", _sessions, _SAYS)
-    parser.add_argument("--sessions", metavar="DIR", help="folder of the recorded sessions")
+    add_sessions(parser)
     parser.add_argument("--all", action="store_true", help=f"list all, not only the newest {_MOST}")
     day = 'only those of "2026-11-22", "today", "sunday" or "last sunday"'
     parser.add_argument("day", nargs="?", default="", help=day)

@@ -18,8 +18,8 @@ from pipeline.audio.devices import devices
 from pipeline.church.scripture import index_store
 from pipeline.cli import streams
 from pipeline.cli.commands.check import check_all
+from pipeline.cli.commands.models import Download
 from pipeline.cli.commands.run import TRIAL
-from pipeline.cli.download_screen import Download
 from pipeline.cli.options import Commands, add_command, add_hearing, settings_of
 from pipeline.config.editor import Value, write
 from pipeline.config.loader import Loaded, file_in_force, load
@@ -50,9 +50,7 @@ _BETTER = "A better one needs 8 cores or a GPU, here or on another machine (docs
 
 def add(commands: Commands) -> None:
     """Describe the command."""
-    parser = add_command(commands, "setup", _setup, _SAYS)
-    parser.epilog = _EPILOG
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser = add_command(commands, "setup", _setup, _SAYS, _EPILOG)
     parser.add_argument("--from", dest="spoken", metavar="LANG", help="spoken language (en)")
     parser.add_argument("--to", metavar="LANG,...", help="caption languages, the main one first")
     add_hearing(parser)

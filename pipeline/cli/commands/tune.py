@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-import orjson
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
-from pipeline.cli.options import Commands, add_command, settings_of
+from pipeline.cli.options import Commands, add_command, print_json, settings_of
 from pipeline.config.editor import Value, section, toml, write
 from pipeline.config.loader import Loaded, file_in_force
 from pipeline.config.schema import Settings
@@ -60,9 +58,7 @@ _BUSY_SAYS = (
 
 def add(commands: Commands) -> None:
     """Describe the command."""
-    parser = add_command(commands, "tune", _tune, _SAYS)
-    parser.epilog = _EPILOG
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser = add_command(commands, "tune", _tune, _SAYS, _EPILOG)
     parser.add_argument("--write", action="store_true", help="write the result into config.toml")
     parser.add_argument(
         "--quick", action="store_true", help="less accurate, in a quarter of the time"
@@ -96,7 +92,7 @@ def _tune(arguments: argparse.Namespace) -> int:
         written = _write(console, tuned, changes, arguments.config, loaded)
     if arguments.json:
         report = {"ok": tuned.ok, **asdict(tuned), "changes": changes, **written}
-        sys.stdout.write(orjson.dumps(report, option=orjson.OPT_INDENT_2).decode() + "\n")
+        print_json(report)
     return 0 if tuned.ok else 1
 
 

@@ -13,7 +13,7 @@ from rich.table import Table
 from pipeline.church.scripture import edition_files, editions, index_store
 from pipeline.church.scripture.editions import Edition
 from pipeline.cli import streams
-from pipeline.cli.options import Commands, add_command
+from pipeline.cli.options import Commands, add_command, add_group
 from pipeline.core.errors import UsageError, VersesError
 
 _SAYS = "List, add and index the Bibles whose verses are shown."
@@ -34,29 +34,17 @@ _LANG = re.compile(r"[a-z]{2,3}")
 
 def add(commands: Commands) -> None:
     """Describe the command and what it can do."""
-    parser = commands.add_parser(
-        "verses",
-        help=_SAYS,
-        description=_SAYS,
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    whats = parser.add_subparsers(required=True, metavar="what")
+    whats = add_group(commands, "verses", _SAYS, _EPILOG, "what")
     add_command(whats, "list", _list, "List the Bibles and the indexes.")
     build = add_command(whats, "build", _build, "Build the index of a spoken language.")
     build.add_argument("--lang", default="en", help="spoken language (en)")
     adding = add_command(whats, "add", _add, "Take over a Bible that the church may show.")
-    adding.add_argument(
-        "files", nargs="+", metavar="FILE", help="Bible files; USFM has one per book"
-    )
-    adding.add_argument(
-        "--name", required=True, help="its name in the settings: letters, digits, -"
-    )
-    adding.add_argument("--lang", required=True, help="language code, such as es")
-    adding.add_argument(
-        "--title", required=True, help='title on screen, such as "Reina-Valera 1960"'
-    )
-    adding.add_argument("--licence", required=True, help="licence under which the church shows it")
+    option = adding.add_argument
+    option("files", nargs="+", metavar="FILE", help="Bible files; USFM has one per book")
+    option("--name", required=True, help="its name in the settings: letters, digits, -")
+    option("--lang", required=True, help="language code, such as es")
+    option("--title", required=True, help='title on screen, such as "Reina-Valera 1960"')
+    option("--licence", required=True, help="licence under which the church shows it")
 
 
 def _list(_: argparse.Namespace) -> int:
@@ -103,7 +91,7 @@ def _build(arguments: argparse.Namespace) -> int:
 def _add(arguments: argparse.Namespace) -> int:
     name = _checked(_NAME, arguments.name, "--name")
     lang = _checked(_LANG, arguments.lang, "--lang")
-    # They stand in the first line of the edition's file.
+    # Both are in the first line of the edition's file.
     title, licence = (" ".join(text.split()) for text in (arguments.title, arguments.licence))
     if not (title and licence):
         raise UsageError("verses-no-licence", "--title and --licence must say something.")

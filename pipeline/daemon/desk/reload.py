@@ -13,8 +13,7 @@ from typing import Any, Generic, TypeVar
 
 import structlog
 
-from pipeline.config.changes import Changes, changes
-from pipeline.config.loader import changed, leaves
+from pipeline.config.loader import Changes, changed, changes, leaves
 from pipeline.config.schema import Settings
 from pipeline.core import logs
 from pipeline.core.errors import ConfigError, DictionaryError, ProtocolError

@@ -62,7 +62,7 @@ _READ = TypeAdapter(dict[str, Bar])
 def obstacle(record: UtteranceRecord, text: str, following: UtteranceRecord | None) -> str:
     """Return why a pair cannot be accepted by its score, "" if nothing is in the way.
 
-    `text` is the source as it stands, `following` what was said behind it.
+    `text` is the source after edits and review, `following` the next utterance.
     """
     unchanged = text == record.text
     if _is_half(text, following.text if following else ""):
@@ -128,7 +128,7 @@ def with_bar(pair: LearningPair, bars: Mapping[str, Bar]) -> LearningPair:
 def without_contradictions(pairs: Sequence[LearningPair]) -> list[LearningPair]:
     """Return pairs, those for review that say otherwise than a person, or than each other.
 
-    Two translations of one sentence by the score alone: nobody knows which is right.
+    Of two translations of one sentence with only a score, nobody knows which is right.
     """
     by_source: dict[tuple[str, str], dict[str, bool]] = {}
     for pair in pairs:

@@ -26,7 +26,6 @@ from pipeline.learning.data.acceptance import (
     with_bar,
     without_contradictions,
 )
-from pipeline.learning.data.audio_folder import drop_sound, keep_sound, write_metadata
 from pipeline.learning.data.folder import (
     CALIBRATION,
     CONFUSIONS,
@@ -36,6 +35,9 @@ from pipeline.learning.data.folder import (
     PAIRS,
     DataFolder,
     LedgerEntry,
+    drop_sound,
+    keep_sound,
+    write_metadata,
 )
 from pipeline.learning.data.harvest import SCORED, Harvest, harvest, write_harvest
 from pipeline.learning.data.pairs import LearningPair, read_pairs
@@ -94,7 +96,7 @@ class CollectSettings:
     rules: Sequence[Rule]
     """The dictionary's: they tell the church's terms."""
     everyday: Collection[str] = ()
-    """Words that no proposed rule may hear alone."""
+    """Everyday words: no proposed rule may hear only these."""
     shares: TierShares = field(default_factory=TierShares)
     general: Sequence[LearningPair] = ()
     speaker: str = ""

@@ -16,7 +16,7 @@ kill at any moment costs one session's work, and nothing is ever in twice.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -30,8 +30,11 @@ from pipeline.core.errors import LearningError, SessionError
 from pipeline.core.files import GrowingFile, try_lock, write_whole
 from pipeline.learning.data.harvest import Harvest, read_harvest
 from pipeline.learning.data.pairs import LearningPair, read_pairs, write_pairs
+from pipeline.learning.data.terms import confusions
+from pipeline.models.library import link_or_copy
 from pipeline.protocol.codec import parse_json
 from pipeline.session.reader import read_lines
+from pipeline.session.recordings import recording_path
 
 T = TypeVar("T")
 
@@ -150,3 +153,76 @@ class Ledger(Generic[T]):
 
 
 _SESSIONS = Ledger(LEDGER, LedgerEntry)
+
+
+FOLDER = "audio"
+METADATA = "metadata.jsonl"
+
+
+def keep_sound(data: Path, session: Path, pairs: Iterable[LearningPair]) -> None:
+    """Take the recordings of a session's pairs into the data folder. Raises OSError."""
+    for pair in pairs:
+        if pair.audio:
+            # A link takes no room, and outlives the session's folder.
+            link_or_copy(recording_path(session, pair.id), data / FOLDER / pair.audio)
+
+
+def drop_sound(data: Path, session: str) -> None:
+    """Delete a session's recordings, and what the metadata says of them. Raises OSError."""
+    for path in (data / FOLDER).glob(f"{session}-*.flac"):
+        path.unlink(missing_ok=True)
+    # At once, not with the next collection: it holds the words that were said.
+    metadata = data / FOLDER / METADATA
+    if metadata.exists():
+        lines = metadata.read_bytes().splitlines(keepends=True)
+        kept = [line for line in lines if orjson.loads(line)["session_id"] != session]
+        write_whole(metadata, b"".join(kept))
+
+
+def write_metadata(data: Path, pairs: Iterable[LearningPair]) -> int:
+    """Write the metadata of all accepted pairs that have sound; return how many. Raises OSError."""
+    lines = list(_lines(data, pairs))
+    # An old list must not outlive its sounds; without sound there is no folder.
+    if lines or (data / FOLDER / METADATA).exists():
+        (data / FOLDER).mkdir(parents=True, exist_ok=True)
+        write_whole(data / FOLDER / METADATA, b"".join(lines))
+    return len(lines)
+
+
+def _lines(data: Path, pairs: Iterable[LearningPair]) -> Iterator[bytes]:
+    for pair in pairs:
+        if pair.audio and pair.status == "accepted" and (data / FOLDER / pair.audio).is_file():
+            fields = {
+                "file_name": pair.audio,
+                "transcription": pair.text,
+                "translation": pair.translation,
+                "terms": pair.terms,
+                "source": pair.source,
+                "session_id": pair.session_id,
+                "speaker": pair.speaker,
+            }
+            yield orjson.dumps(fields, option=orjson.OPT_APPEND_NEWLINE)
+
+
+def last_lesson(data: DataFolder) -> str:
+    """Return a sentence on the session that was reviewed last, "" before the first one.
+
+    Raises LearningError.
+    """
+    kept = [name for name, entry in data.ledger().items() if not entry.removed]
+    told = [each for name in kept if (each := data.harvest(name)).reviewed_utc]
+    if not told:
+        return ""
+    last = max(told, key=lambda each: each.reviewed_utc)
+    sentences = sum(pair.source == "review" and pair.status == "accepted" for pair in last.pairs)
+    heard = len(confusions(last.corrected))
+    corrections = len(last.corrected)
+    return (
+        f"Last time: {corrections} {_plural('correction', corrections)}. They taught "
+        f"{sentences} {_plural('sentence', sentences)} and {heard} misheard "
+        f"{_plural('word', heard)}."
+    )
+
+
+def _plural(noun: str, count: int) -> str:
+    return noun if count == 1 else f"{noun}s"

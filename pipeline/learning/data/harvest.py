@@ -1,13 +1,14 @@
-"""A session read for learning: its pairs as they stand after edits and review, and its scores.
+"""A session read for learning: its pairs after edits and review, and its scores.
 
-Told by the session's own records, its journal, and what was decided in a review, so that sessions
-of earlier versions give what they have.
+The sources are the session's records, its journal and the decisions of a review. Sessions of
+earlier versions give what they have.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import orjson
@@ -152,7 +153,7 @@ def read_harvest(path: Path) -> Harvest:
 
 
 def _outcome(pair: Pair, decided: Reviewed | None, hindered: str) -> tuple[Origin, Status, Pair]:
-    """Return who vouches for a pair, what becomes of it, and the pair as it stands."""
+    """Return who vouches for a pair, its status, and the pair after edits and review."""
     match decided.outcome if decided else "open":
         case "approved" | "corrected" if decided:
             told = replace(
@@ -181,12 +182,8 @@ def _models(session: Session) -> dict[str, ModelUsed]:
 
 def scored(folder: Path) -> dict[int, QualityRecord]:
     """Return what `stark-translate score` said of a session's captions. Raises SessionError."""
-    path = folder / SCORED
-    return {each.id: each for each in read_session_lines(path, _parse)} if path.exists() else {}
-
-
-def _parse(line: bytes) -> QualityRecord:
-    return parse_json(_QUALITY, line)
+    path, parse = folder / SCORED, partial(parse_json, _QUALITY)
+    return {each.id: each for each in read_session_lines(path, parse)} if path.exists() else {}
 
 
 def _rejudged(record: UtteranceRecord, again: QualityRecord | None) -> UtteranceRecord:

@@ -30,7 +30,7 @@ class Confusion:
 
 
 def terms_in(text: str, terms: Iterable[str]) -> tuple[str, ...]:
-    """Return those terms whose words stand in a text, in their own order."""
+    """Return the terms whose words are in a text, in the order of `terms`."""
     spoken = f" {key(text)} "
     return tuple(term for term in dict.fromkeys(terms) if f" {key(term)} " in spoken)
 
@@ -47,7 +47,7 @@ def confusions(spoken: Iterable[tuple[str, str]]) -> list[Confusion]:
 def new_terms(texts: Iterable[str], known: Iterable[str], most: int = 30) -> list[tuple[str, int]]:
     """Return names that were said again and again and that no rule knows, with how often.
 
-    A name is a word that stands with a capital within a sentence, and never without.
+    A name is a word that has a capital within a sentence, and never occurs without one.
     """
     capital: Counter[str] = Counter()
     small: set[str] = set()
@@ -89,7 +89,7 @@ def proposed_rules(
             is_name = any(not word.islower() for word in b[k:m])
             start, end, first, last = i, j, k, m
             if is_everyday(a[i:j], small_words):
-                # The same words at both sides: what stands there was heard rightly.
+                # The same words at both sides: they were heard rightly.
                 start, end = max(0, i - 1), min(len(a), j + 1)
                 first, last = max(0, k - 1), min(len(b), m + 1)
                 if is_everyday(a[start:end], small_words):

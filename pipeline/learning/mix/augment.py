@@ -137,7 +137,7 @@ def with_terms(example: Example, glossary: Mapping[str, str]) -> Example | None:
     After Dinu et al. 2019 (arXiv:1906.01105), form "append", here in square brackets. Only terms
     whose translation stands in the target are written: what is told must be what is done.
     """
-    told = _key_of(example.target)
+    told = f" {key(example.target)} "
     found = [
         (start, end, made)
         for start, end, made in _places(example.source, glossary)
@@ -180,7 +180,3 @@ def _places(text: str, phrases: Mapping[str, T]) -> list[tuple[int, int, T]]:
                 break
         at += 1
     return found
-
-
-def _key_of(text: str) -> str:
-    return f" {key(text)} "

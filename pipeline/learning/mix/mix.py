@@ -1,4 +1,4 @@
-"""A training mix: so much of the Bible, of sermons, of the glossary, treated like a service.
+"""A training mix: shares of Bible, sermons and glossary, treated like a service.
 
 At first 70 % Bible, 25 % sermon, 5 % glossary, later 50, 40 and 10, and modern everyday pairs
 beside them, so that nobody's register becomes that of 1909. A part that has too few pairs is
@@ -98,7 +98,7 @@ class Mix:
 def make_mix(given: Ingredients, settings: MixSettings) -> Mix:
     """Return a mix; the same ingredients and settings always give the same one."""
     rng = random.Random(settings.seed)  # noqa: S311 - no secret
-    # In words alone: a comma more does not make it another sentence.
+    # Compared as words: a comma more does not make another sentence.
     unseen = {" ".join(words(text)) for text in given.held_out}
     shares = SHARES[settings.stage]
     wanted = {part: round(share * settings.pairs) for part, share in shares.items()}
@@ -148,7 +148,7 @@ def _clean(pool: Iterable[Example], unseen: set[str]) -> list[Example]:
 
 
 def _draw(pool: Sequence[Example], count: int, part: str, rng: random.Random) -> list[Example]:
-    """Return so many of a pool, each as often as the next, and no more often than allowed."""
+    """Return `count` pairs of a pool, each equally often, and no more often than allowed."""
     drawn: list[Example] = []
     for _ in range(_MOST_ROUNDS[part]):
         left = count - len(drawn)

@@ -33,7 +33,7 @@ from pipeline.protocol.codec import parse_json
 TRAIN = "train.jsonl"
 HELD_OUT = "held_out.jsonl"
 _HELD_OUT_OF = 8
-"""One of so many pairs that a person vouches for is never trained on."""
+"""One of this many pairs that a person vouches for is never trained on."""
 _TALK = ("training", "data", "church_talk.tsv")
 _MODERN = ("training", "data", "modern_speech.tsv")
 _FRAMES = ("dictionary", "frames.tsv")
@@ -96,7 +96,7 @@ def is_held_out(pair: LearningPair) -> bool:
 
 
 def holds_out(source: str, key: str) -> bool:
-    """Whether a text, as words alone, that `source` vouches for is kept for measuring."""
+    """Whether a text that `source` vouches for is held out; `key` is the text as words."""
     if source not in ("review", "operator"):
         return False
     # By the text and not by chance: in every later mix a pair stays on its side.

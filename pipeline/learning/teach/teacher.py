@@ -16,7 +16,7 @@ from pipeline.engines.process.factory import final_translator
 from pipeline.engines.protocols import Translator
 from pipeline.learning.compare import weights_of
 from pipeline.learning.manifest import sha256
-from pipeline.learning.teach.distill import BEAM
+from pipeline.learning.teach.teaching import BEAM
 from pipeline.models.library import ModelLibrary
 from pipeline.models.resolve import resolve
 

@@ -16,7 +16,7 @@ import pytest
 
 from pipeline.cli import control_client
 from pipeline.cli.control_client import ask
-from pipeline.config.changes import Changes
+from pipeline.config.loader import Changes
 from pipeline.config.schema import Server
 from pipeline.core.errors import ConfigError, ProtocolError, ServerError, StarkError, UsageError
 from pipeline.protocol.commands import CommandMessage

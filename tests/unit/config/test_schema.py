@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from pipeline.config.loader import leaves
 from pipeline.config.publishing import Output
 from pipeline.config.schema import Server, Settings, Stt, Vad
-from pipeline.config.section import ModelServer
+from pipeline.config.section import ModelServer, OnServer, Session
 from pipeline.config.spelling import INHERITED, without_expert
 from pipeline.core.resources import bundled
 
@@ -93,3 +93,46 @@ def test_a_recognizer_on_a_server_needs_its_address_and_the_servers_name_for_it(
         Stt(engine="openai", server="gpu")
     whole = Stt(engine="openai", server="gpu", server_model="large-v3")
     assert (whole.local_engine, Stt(engine="moonshine").local_engine) == ("whisper", "moonshine")
+
+
+@pytest.mark.parametrize("at", ["", "00:00", "04:00", "23:59"])
+def test_a_new_session_begins_at_a_time_of_day_or_never(at: str) -> None:
+    assert Session(new_at=at).new_at == at
+
+
+@pytest.mark.parametrize("at", ["4:00", "24:00", "12:60", "noon", "04:00:00"])
+def test_what_is_no_time_of_day_is_refused(at: str) -> None:
+    with pytest.raises(ValidationError, match="is no time such as"):
+        Session(new_at=at)
+
+
+def test_an_address_is_kept_without_its_last_slash() -> None:
+    kept = ModelServer(url="https://gpu.example.org:8000/v1/")
+    assert kept.url == "https://gpu.example.org:8000/v1"
+    assert ModelServer(url="http://[::1]:8080").url == "http://[::1]:8080"
+
+
+def test_only_an_engine_on_a_server_needs_an_address() -> None:
+    assert OnServer(engine="gemma").server == ""
+    with pytest.raises(ValidationError, match='needs server = "NAME"'):
+        OnServer(engine="openai")
+    with pytest.raises(ValidationError, match="url"):
+        ModelServer(url="")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        *("gpu:8080", "ftp://gpu/v1", "http://", "http://user:key@gpu/v1", "http://gpu/v1?key=x"),
+        *(
+            "http://gpu:0/v1",
+            "http://gpu:99999/v1",
+            "http://g pu/v1",
+            "http://gpü/v1",
+            "http://[::1",
+        ),
+    ],
+)
+def test_what_is_no_address(url: str) -> None:
+    with pytest.raises(ValidationError):
+        ModelServer(url=url)

@@ -47,7 +47,7 @@ def test_chance_is_judged_as_sacrebleu_judges_it() -> None:
     a = damaged(GOOD, 0.3, 1)
     metrics = {"BLEU": BLEU(), "chrF++": CHRF(word_order=2)}
     decided = set()
-    for share, seed in ((0.3, 2), (0.3, 3), (0.5, 4)):
+    for share, seed in ((0.3, 2), (0.5, 4)):
         b = damaged(GOOD, share, seed)
         found = comparison.compare(a, b, SENTENCES, comparison.LIMITS)
         _, theirs = PairedTest([("a", a), ("b", b)], metrics, [GOOD], "bs", 2000)()

@@ -9,7 +9,6 @@ import pytest
 
 from pipeline.core.errors import SessionError
 from pipeline.evaluation.reference import Recording, Sentence, read_recording
-from pipeline.text.words import words
 from tests.support.paths import ROOT
 
 SERMON = ROOT / "demo" / "sermon.json"
@@ -56,20 +55,6 @@ def test_what_was_spoken_to_its_end_counts_however_often(
 )
 def test_overlap(start_s: float, end_s: float, overlap_s: float) -> None:
     assert sentence(1.0, 2.0).overlap_s(start_s, end_s) == overlap_s
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("God’s word -- isn't it?", ["god's", "word", "isn't", "it"]),
-        ("¿Dónde está María?", ["dónde", "está", "maría"]),
-        ("John 3:16", ["john", "3", "16"]),
-        ("'quoted' _x_", ["quoted", "x"]),
-        (" ... ", []),
-    ],
-)
-def test_words(text: str, expected: list[str]) -> None:
-    assert words(text) == expected
 
 
 def test_a_language_that_is_not_there_is_named() -> None:

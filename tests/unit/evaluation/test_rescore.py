@@ -9,8 +9,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from pipeline.evaluation.agreement import MeaningAgreement
-from pipeline.evaluation.rescore import judge_again
+from pipeline.evaluation.rescore import MeaningAgreement, judge_again
 from pipeline.records.quality import Limit, LogProbability
 from pipeline.records.utterance import filtered_record
 from tests.support.schemas import problems
@@ -90,3 +89,26 @@ def test_a_session_of_before_there_was_quality_can_be_judged() -> None:
     old = replace(kept(final(), draft()), flags=(), quality=None)
     (again,) = judge_again([old], LogProbability())
     assert again.quality.decision == "moderate"
+
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def meaning(gemma_270m: Path) -> MeaningAgreement:
+    made = MeaningAgreement(gemma_270m)
+    made.load()
+    return made
+
+
+def test_it_is_a_share_and_the_same_text_agrees_with_itself(meaning: MeaningAgreement) -> None:
+    same = meaning.agreement("La gracia de Dios.", "La gracia de Dios.")
+    other = meaning.agreement("La gracia de Dios.", "El autobús sale a las nueve.")
+    assert same == pytest.approx(1, abs=1e-3)
+    assert other is not None
+    assert 0 <= other < 0.99
+
+
+def test_where_nothing_is_said_there_is_nothing_to_compare(meaning: MeaningAgreement) -> None:
+    assert meaning.agreement("", "La gracia de Dios.") is None
+    assert meaning.agreement("La gracia de Dios.", "  ") is None

@@ -141,6 +141,7 @@ def test_a_perfect_session(tmp_path: Path) -> None:
     assert result.filtered == {}
     assert result.dropped == {"blocks": 1, "records": 0, "partials": 4, "drafts": 0}
     assert result.normalized_erasure == 1.0  # every draft began with another word
+    assert orjson.loads(orjson.dumps(asdict(result)))["finals"] == sentences
 
 
 def test_the_times_are_those_of_the_records(tmp_path: Path) -> None:
@@ -196,61 +197,6 @@ def test_a_lost_and_a_filtered_sentence_are_uncovered(tmp_path: Path) -> None:
     assert result.source_terms.found < result.source_terms.of
 
 
-def test_a_sentence_under_less_than_half_a_caption_is_uncovered(tmp_path: Path) -> None:
-    said = sermon()
-    said[4].start_s = said[4].end_s - 0.8
-    assert scored(tmp_path, said).uncovered == [said[4].source]
-
-
-def test_case_and_punctuation_are_no_errors_of_recognition(tmp_path: Path) -> None:
-    said = sermon()
-    for each in said:
-        each.source = each.source.upper().rstrip(".?") + " !"
-    assert scored(tmp_path, said).wer == 0.0
-
-
-def test_a_wrong_word_costs_its_share_and_its_term(tmp_path: Path) -> None:
-    said = sermon()
-    marys = [each for each in said if "Mary" in each.source]
-    for each in marys:
-        each.source = each.source.replace("Mary", "merry")
-        each.target = each.target.replace("María", "feliz")
-    result = scored(tmp_path, said)
-    everything = sum(len(words(each.source)) for each in sermon())
-    assert result.wer == pytest.approx(len(marys) / everything, abs=1e-4)
-    assert result.source_terms.found == result.source_terms.of - len(marys)
-    assert result.target_terms.found == result.target_terms.of - len(marys)
-
-
-def test_a_hallucination_in_the_hymn_costs_both_texts(tmp_path: Path) -> None:
-    said = sermon()
-    said.append(Said(112.0, 114.0, "thank you for watching", "gracias por ver el video"))
-    said.sort(key=lambda each: each.start_s)
-    result = scored(tmp_path, said)
-    everything = sum(len(words(each.source)) for each in sermon())
-    assert result.wer == pytest.approx(4 / everything, abs=1e-4)
-    assert result.chrf is not None
-    assert result.chrf < 100
-
-
-def test_sentences_joined_and_split_across_utterances_lose_nothing(tmp_path: Path) -> None:
-    said = sermon()
-    first, second = said[0], said[1]
-    words_ = second.source.split()
-    middle_s = (second.start_s + second.end_s) / 2
-    joined = Said(
-        first.start_s,
-        middle_s,
-        f"{first.source} {' '.join(words_[:4])}",
-        f"{first.target} {' '.join(second.target.split()[:2])}",
-    )
-    rest = Said(middle_s, second.end_s, " ".join(words_[4:]), " ".join(second.target.split()[2:]))
-    result = scored(tmp_path, [joined, rest, *said[2:]])
-    assert (result.wer, result.chrf, result.bleu) == (0.0, 100.0, 100.0)
-    assert result.uncovered == []
-    assert result.source_terms.found == result.source_terms.of
-
-
 @pytest.mark.slow
 def test_a_loop_is_scored_against_as_many_repetitions(tmp_path: Path) -> None:
     lap_s = read_recording(SERMON, "en", "es").duration_s
@@ -303,20 +249,12 @@ def test_the_table_tells_everything(tmp_path: Path) -> None:
         assert part in shown, part
 
 
-def test_a_score_is_json(tmp_path: Path) -> None:
-    result = scored(tmp_path, sermon())
-    back = orjson.loads(orjson.dumps(asdict(result)))
-    assert back["last_syllable_to_final"]["p50"] == 600.0
-
-
 @pytest.mark.parametrize(
     ("name", "content", "code"),
     [
         ("diagnostics.jsonl", None, "session-unreadable"),
         ("captions.jsonl", b"no\njson\n", "session-unreadable"),
-        ("reference.json", None, "reference-unreadable"),
         ("reference.json", b"{", "reference-unreadable"),
-        ("reference.json", b'{"sentences":[]}', "reference-unreadable"),
     ],
 )
 def test_unreadable_files_are_named(

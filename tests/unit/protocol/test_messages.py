@@ -10,6 +10,10 @@ from typing import Any
 import orjson
 import pytest
 
+from pipeline.protocol.caption import SourceText, TargetText
+from pipeline.protocol.codec import encode, parse
+from pipeline.protocol.commands import PairMessage
+from pipeline.protocol.messages import DoubtfulMessage, InvitationMessage, NotesMessage
 from tests.support.hub import in_loop, operator, receive, send, serving, until
 from tests.support.paths import ROOT
 from tests.support.schemas import SCHEMA, problems
@@ -110,3 +114,26 @@ def test_the_examples_of_the_protocol_fit() -> None:
     for message in told:
         if message["type"] not in RECORDS:  # shortened there
             assert problems(schema_of(message), message) == [], message
+
+
+def test_without_notes_every_list_is_there_and_empty() -> None:
+    told = orjson.loads(encode(NotesMessage()))
+    assert told == {"type": "notes", "names": [], "verses": [], "numbers": [], "terms": []}
+
+
+def test_a_final_that_is_kept_back_comes_with_both_texts_and_their_languages() -> None:
+    message = DoubtfulMessage(
+        id=7,
+        source=SourceText("en", "Faith."),
+        target=TargetText("fr", "Le sort.", "gemma"),
+        left_s=1.75,
+    )
+    told = orjson.loads(encode(message))
+    assert (told["source"]["lang"], told["target"]["lang"], told["left_s"]) == ("en", "fr", 1.75)
+
+
+def test_the_code_of_an_invitation_is_text() -> None:
+    told = orjson.loads(encode(InvitationMessage(code="000042", for_s=600.0)))
+    assert told == {"type": "invitation", "code": "000042", "for_s": 600.0}
+    given = parse(orjson.dumps({"type": "pair", "code": told["code"], "name": " Ana\n"}).decode())
+    assert given == PairMessage(code="000042", name="Ana")

@@ -15,13 +15,15 @@ import orjson
 import pytest
 
 from pipeline.core.errors import ProtocolError, SessionError
-from pipeline.review.store import REVIEWED, Review
-from pipeline.session.training_pairs import PAIRS, QUEUE, parse_review_item
+from pipeline.core.types import Word
+from pipeline.review.store import REVIEWED, Review, priority
+from pipeline.session.training_pairs import PAIRS, QUEUE, Pair, pair_of, parse_review_item
 from scripts.support.journal import message, session
 from scripts.support.reviewing import pair, reviewable
 from tests.support.reviews import lines, outcomes, pairs
 from tests.support.schemas import problems
 from tests.support.services import Said, hold
+from tests.support.utterances import draft, final, kept
 
 
 @pytest.fixture
@@ -263,3 +265,27 @@ def test_rejected_speech_is_reviewed_and_a_piece_is_shown_in_its_sentence(tmp_pa
     with closing(Review(folder)) as review:
         item = next(each for each in review.items() if each.id == 2)
     assert item.sentence == "He does not say. that every diagnosis is good."
+
+
+MADE = pair_of(kept(final(), draft()), "s")
+assert MADE is not None
+PAIR: Pair = replace(MADE, source="The letter to the Romans.", stt_confidence=0.8)
+
+
+def test_disagreement_terms_and_doubt_each_raise_it() -> None:
+    usual = priority(PAIR, (), [])
+    assert priority(replace(PAIR, marian_agreement=0.2), (), []) > usual
+    assert priority(PAIR, (), ["Romans"]) > usual
+    assert priority(PAIR, (Word("Romans", 0.1),), []) > usual
+    assert priority(PAIR, (), ["Romania"]) == usual
+
+
+def test_without_measures_the_lowest_score_comes_first() -> None:
+    bare = replace(PAIR, marian_agreement=None, stt_confidence=None)
+    ranks = [priority(replace(bare, score=score), (), []) for score in (None, 0.3, 0.6)]
+    assert ranks == sorted(ranks, reverse=True)
+
+
+def test_a_term_is_worth_a_look_although_all_seems_well() -> None:
+    sure = replace(PAIR, marian_agreement=1.0, stt_confidence=1.0)
+    assert priority(sure, (), ["Romans"]) > priority(sure, (), []) > 0

@@ -5,9 +5,23 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from markupsafe import Markup
 
-from pipeline.review.svg import Bar, Column, Lane, clock, histogram, stacked, timeline
+from pipeline.review.svg import (
+    Bar,
+    Column,
+    Lane,
+    clock,
+    histogram,
+    join,
+    printable,
+    stacked,
+    tag,
+    timeline,
+)
+from tests.support.pages import Reader
 
 
 def shapes(plot: Markup, kind: str) -> list[dict[str, float]]:
@@ -80,3 +94,18 @@ def test_a_histogram_counts_everything_once() -> None:
 def test_nothing_to_plot_is_no_error() -> None:
     for plot in (timeline(0, []), stacked([]), histogram([], {})):
         assert ET.fromstring(plot).tag == "svg"
+
+
+def test_an_element_is_written_to_the_letter() -> None:
+    assert tag("p", "a < b & ", tag("b", "c"), class_="x", text_anchor='"end"', id=None) == (
+        '<p class="x" text-anchor="&#34;end&#34;">a &lt; b &amp; <b>c</b></p>'
+    )
+    assert join(Markup("<br>"), "<br>") == "<br>&lt;br&gt;"
+    assert printable("a\x00b\x1b[31m\tc") == "a\ufffdb\ufffd[31m\tc"
+
+
+@given(st.text(st.characters(exclude_categories=["Cc", "Cs"])))
+def test_text_comes_back_as_it_was(said: str) -> None:
+    read = Reader(tag("p", said, title=said))
+    assert read.elements == [("p", (("title", said),))]
+    assert read.text == said

@@ -156,17 +156,16 @@ def test_what_is_not_there_is_refused_in_a_sentence() -> None:
     assert (later.status_code, later.headers["Retry-After"]) == (404, "4")
 
 
+def hub_of(streamed: Streamed) -> Hub:
+    boards, subtitles = (streamed.spanish, streamed.french), streamed.subtitles
+    settings, metrics = Server(port=0), Metrics()
+    return Hub(boards, settings, mode="live", token=TOKEN, metrics=metrics, subtitles=subtitles)
+
+
 @in_loop
 async def test_the_port_serves_them_with_its_other_pages() -> None:
     streamed = Streamed()
-    hub = Hub(
-        (streamed.spanish, streamed.french),
-        Server(port=0),
-        mode="live",
-        token=TOKEN,
-        metrics=Metrics(),
-        subtitles=streamed.subtitles,
-    )
+    hub = hub_of(streamed)
     async with serving() as service:
         off = await service.get("/live/es.m3u8")
         assert (off.status, b"[[outputs]]" in off.body) == (404, True)
@@ -197,14 +196,7 @@ async def test_ffmpeg_reads_them_over_the_port(tmp_path: Path) -> None:
         streamed.say(key, "said", text, text)
         streamed.now_s += 3
     streamed.now_s += 20
-    hub = Hub(
-        (streamed.spanish, streamed.french),
-        Server(port=0),
-        mode="live",
-        token=TOKEN,
-        metrics=Metrics(),
-        subtitles=streamed.subtitles,
-    )
+    hub = hub_of(streamed)
     service = Service()
     await hub.start(on_command=service.obey, health=health_record)
     try:

@@ -149,6 +149,7 @@ def test_a_language_nobody_can_translate_is_a_wrong_setting(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("STARK_TRANSLATE__TRANSLATE__TARGET", "xx")
+    monkeypatch.setenv("STARK_TRANSLATE__STT__MODEL", "/nowhere")  # none has to load
     assert main(["check", "--no-audio", "--json", "--port", "0"]) == 78
     _, found = reported(capsys.readouterr().out)
     assert found["settings"]["code"] == "lang-unknown"

@@ -13,7 +13,7 @@ import pytest
 from pipeline.cli.main import main
 from pipeline.protocol.codec import encode
 from scripts.support.journal import message, session
-from scripts.support.program import call, environment
+from scripts.support.program import environment
 
 
 @pytest.fixture
@@ -90,13 +90,6 @@ def test_a_reader_that_leaves_early_gets_no_trace(sessions: Path) -> None:
     assert (out, err) == ("1\n", "")
 
 
-@pytest.mark.slow
-def test_the_installed_command_knows_it(sessions: Path) -> None:
-    done = call("export", "--help", cwd=sessions)
-    assert done.returncode == 0
-    assert "--format" in done.stdout
-
-
 @pytest.mark.parametrize("name", ["sermon.doc", "sermon.pdf", "sermon", "sermon.srt.zip"])
 def test_an_ending_that_the_file_would_not_be_is_refused(
     sessions: Path, capsys: pytest.CaptureFixture[str], name: str
@@ -126,11 +119,9 @@ def test_a_document_for_the_secretary(sessions: Path) -> None:
     )
 
 
-@pytest.mark.slow
-def test_a_document_may_go_to_standard_output(sessions: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "pipeline", "export", "last", "--format", "docx"],
-        cwd=sessions.parent, env=environment(), capture_output=True, check=True,
-    )  # fmt: skip
-    with zipfile.ZipFile(io.BytesIO(done.stdout)) as document:
+def test_a_document_may_go_to_standard_output(
+    sessions: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    assert main(["export", "last", "--format", "docx"]) == 0
+    with zipfile.ZipFile(io.BytesIO(capfdbinary.readouterr().out)) as document:
         assert document.testzip() is None

@@ -38,12 +38,12 @@ def test_a_model_goes_into_service_and_out_again(capsys: pytest.CaptureFixture[s
 def test_a_comparison_says_what_to_do(capsys: pytest.CaptureFixture[str]) -> None:
     Path("few.tsv").write_text("Good morning.\tBuenos días.\nLet us pray.\tOremos.\n")
     asked = ["learn", "compare", "starter", "starter", "--role", "marian", "--data", "learning"]
-    assert main([*asked, "--set", "few=few.tsv"]) == 0
+    assert main([*asked, "--set", "few=few.tsv", "--sentences", "30"]) == 0
     said = " ".join(capsys.readouterr().out.split())  # wherever lines are broken
     assert "few" in said
     assert "deploy: The new model does no harm." in said
     assert "Of few only 2 were measured" in said
-    assert "of each set were asked" not in said
+    assert "At most 30 of each set were asked" in said
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
@@ -20,7 +21,6 @@ from pipeline.server.operator_token import FILE
 from scripts.support.program import SERMON, call, environment, started
 from scripts.support.reviewing import reviewable
 from tests.support.needs import needs_file
-from tests.support.reviews import pairs
 
 GOLDEN = SERMON.with_name("golden.flac")
 QUICK = ("--input", str(GOLDEN), "--pace", "fast")
@@ -36,56 +36,56 @@ def known(address: str, token: str) -> bool:
 
 
 @pytest.mark.slow
-def test_it_serves_the_last_session_until_it_is_stopped(tmp_path: Path) -> None:
+def test_it_serves_the_last_session_and_nobody_reads_the_token_anywhere(tmp_path: Path) -> None:
     folder = reviewable(tmp_path / "sessions")
-    with started("review", cwd=tmp_path) as program:
+    browser = tmp_path / "browser"
+    browser.write_text('#!/bin/sh\ntr "\\0" " " < /proc/$$/cmdline > started\n')
+    browser.chmod(0o755)
+    with started("review", "--browser", cwd=tmp_path, BROWSER=str(browser)) as program:
         address = program.address
         assert address.startswith("http://127.0.0.1:")
         assert address.endswith("/review")
         assert program.folder == folder
         token = (tmp_path / "sessions" / FILE).read_text().strip()
         assert known(address, token)
-        assert program.stop(signal.SIGTERM) == 0
-    told = "".join(program.noise)
-    assert str(Path("sessions") / FILE) in told
-    assert "3 left to review: stark-translate review 2026-11-22T09-30-00" in told
-    assert token not in told + str(program.log)
-
-
-@pytest.mark.slow
-def test_the_command_line_of_the_browser_has_no_token(tmp_path: Path) -> None:
-    reviewable(tmp_path / "sessions")
-    browser = tmp_path / "browser"
-    browser.write_text('#!/bin/sh\ntr "\\0" " " < /proc/$$/cmdline > started\n')
-    browser.chmod(0o755)
-    with started("review", "--browser", cwd=tmp_path, BROWSER=str(browser)) as program:
         argv = program.until(
             lambda: (tmp_path / "started").is_file() and (tmp_path / "started").read_text()
         )
-        token = (tmp_path / "sessions" / FILE).read_text().strip()
         page = (tmp_path / "sessions" / "open-review.html").read_text()
-        assert f"{program.address}#token={token}" in page
+        assert program.stop(signal.SIGTERM) == 0
+    assert f"{address}#token={token}" in page
     assert "open-review.html" in argv
-    assert token not in argv
+    told = "".join(program.noise)
+    assert "3 left to review: stark-translate review 2026-11-22T09-30-00" in told
+    assert token not in told + str(program.log) + argv
 
 
 @pytest.mark.slow
-def test_a_taken_port_is_left_to_who_has_it(tmp_path: Path) -> None:
-    reviewable(tmp_path / "a")
+def test_a_taken_port_is_left_to_who_has_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What the first one has decided is told at its end."""
+    monkeypatch.chdir(tmp_path)
+    review = Review(reviewable(tmp_path / "a", 1))
+    review.decide(2, "approved", source="Sentence 2.", target="Frase 2.", reviewer="Ana")
+    review.close()
     reviewable(tmp_path / "b")
     with started("review", "--sessions", "a", cwd=tmp_path) as first:
         port = first.address.rsplit(":", 1)[1].split("/")[0]
+        assert main(["review", "--sessions", "b", "--port", port]) == 1
+        told = capsys.readouterr().err
+        assert "[port-in-use]" in told
+        assert str(Path("b") / FILE) in told, "where there is no browser it says where the token is"
         command = [sys.executable, "-m", "pipeline", "review", "--sessions", "b"]
-        refused = call("review", "--sessions", "b", "--port", port, cwd=tmp_path)
-        assert refused.returncode == 1
-        assert "[port-in-use]" in refused.stderr
         env = environment(STARK_TRANSLATE__SERVER__PORT=port)
-        with subprocess.Popen(command, cwd=tmp_path, env=env, stderr=subprocess.PIPE) as other:
+        with subprocess.Popen(command, env=env, stderr=subprocess.PIPE) as other:
             assert other.stderr is not None
             serving = next(line for line in other.stderr if b'"serving"' in line)
             assert orjson.loads(serving)["address"] != first.address
             other.terminate()
             other.stderr.read()
+        assert first.stop() == 0
+    assert first.noise[-1] == "2026-11-22T09-30-00: 0 left to review\n"
 
 
 def test_a_session_under_review_is_not_reviewed_twice(
@@ -113,29 +113,11 @@ def test_a_rehearsal_without_a_terminal_ends_with_its_report(tmp_path: Path) -> 
 
 
 @pytest.mark.slow
-def test_a_rehearsal_goes_on_to_the_review_when_asked(tmp_path: Path) -> None:
-    needs_file(GOLDEN)
-    with started("dry-run", *QUICK, "--review", cwd=tmp_path, **COMPARED) as program:
-        served = program.until(
-            lambda: [
-                line["address"]
-                for line in program.log
-                if line["event"] == "serving" and line["address"].endswith("/review")
-            ],
-            120,
-        )
-        token = (tmp_path / "sessions" / FILE).read_text().strip()
-        assert known(served[0], token)
-        assert len(program.records("compare")) == len(program.journal())
-        assert program.stop(signal.SIGINT) == 0
-
-
-@pytest.mark.slow
-def test_at_a_terminal_it_goes_on_by_itself(tmp_path: Path) -> None:
+def test_at_a_terminal_it_goes_on_to_the_review_by_itself(tmp_path: Path) -> None:
     needs_file(GOLDEN)
     master, slave = pty.openpty()
     command = [sys.executable, "-m", "pipeline", "dry-run", *QUICK, "--port", "0"]
-    env = environment(TERM="dumb", COLUMNS="200")
+    env = environment(TERM="dumb", COLUMNS="200", **COMPARED)
     process = subprocess.Popen(
         command, cwd=tmp_path, env=env, stdin=slave, stdout=slave, stderr=slave
     )
@@ -144,21 +126,16 @@ def test_at_a_terminal_it_goes_on_by_itself(tmp_path: Path) -> None:
     deadline = time.monotonic() + 120
     while b"(Ctrl-C ends)" not in said and time.monotonic() < deadline:
         said += os.read(master, 65536)
+    found = re.search(rb"captions of 20\S+ to review: (\S+/review) \(Ctrl-C ends\)", said)
+    assert found, said
+    token = (tmp_path / "sessions" / FILE).read_text().strip()
+    assert known(found[1].decode(), token)
     process.send_signal(signal.SIGINT)
     assert process.wait(20) == 0
     os.close(master)
-    assert b"captions of 20" in said
-    assert b"/review (Ctrl-C ends)" in said
-
-
-@pytest.mark.slow
-def test_what_was_decided_is_told_at_the_end(tmp_path: Path) -> None:
-    folder = reviewable(tmp_path / "sessions", 1)
-    review = Review(folder)
-    review.decide(2, "approved", source="Sentence 2.", target="Frase 2.", reviewer="Ana")
-    review.close()
-    with started("review", "last", cwd=tmp_path) as program:
-        assert program.address
-        assert program.stop() == 0
-    assert program.noise[-1] == "2026-11-22T09-30-00: 0 left to review\n"
-    assert len(pairs(folder)) == 2
+    (records,) = (tmp_path / "sessions").glob("*/diagnostics.jsonl")
+    kinds = [orjson.loads(line)["type"] for line in records.read_bytes().splitlines()]
+    assert (
+        kinds.count("compare")
+        == len(records.with_name("captions.jsonl").read_text().split("\n")) - 1
+    )

@@ -15,8 +15,7 @@ from typing import Any
 import pytest
 
 from pipeline.cli.screens import LineScreen
-from pipeline.config.changes import EFFECT
-from pipeline.config.loader import load
+from pipeline.config.loader import EFFECT, load
 from pipeline.core import logs
 from pipeline.daemon.life.app import App
 from pipeline.dictionary.store import Dictionary

@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+import numpy as np
+import orjson
 import pytest
+import soundfile
 
+from pipeline.config.section import Session as SessionSettings
 from pipeline.core.errors import LearningError
 from pipeline.learning.compare import read_comparisons
-from pipeline.learning.data.folder import DataFolder, LedgerEntry
+from pipeline.learning.data.collect import CollectSettings, collect
+from pipeline.learning.data.folder import (
+    DataFolder,
+    LedgerEntry,
+    drop_sound,
+    keep_sound,
+    last_lesson,
+    write_metadata,
+)
+from pipeline.learning.data.harvest import harvest
 from pipeline.learning.deploy import read_deployments
+from tests.support.services import GOOD, NAME, UNSURE, decide, hold, tone
 
 
 def test_the_last_entry_about_a_session_holds(tmp_path: Path) -> None:
@@ -58,3 +73,54 @@ def test_a_damaged_line_is_named_with_one_code_for_all_ledgers(tmp_path: Path) -
         with pytest.raises(LearningError, match=f"{name}, line 1") as told:
             read()
         assert told.value.code == "learning-unreadable"
+
+
+def test_each_accepted_pair_with_sound_has_its_line(tmp_path: Path) -> None:
+    folder = hold(tmp_path, [GOOD, UNSURE], keeping=SessionSettings(keep_audio="all"))
+    good, unsure = harvest(folder, ["grace"]).pairs
+    pairs = [replace(good, status="accepted"), unsure]
+    data = tmp_path / "learning"
+    keep_sound(data, folder, pairs)
+    assert write_metadata(data, pairs) == 1
+    (line,) = (data / "audio" / "metadata.jsonl").read_bytes().splitlines()
+    told = orjson.loads(line)
+    assert told == {
+        "file_name": f"{NAME}-000001.flac",
+        "transcription": GOOD.source,
+        "translation": GOOD.target,
+        "terms": ["grace"],
+        "source": "auto",
+        "session_id": NAME,
+        "speaker": "",
+    }
+    heard, rate = soundfile.read(data / "audio" / told["file_name"], dtype="float32")
+    assert rate == 16_000
+    assert np.abs(heard - tone(1)).max() < 1e-4
+
+
+def test_a_session_can_be_taken_out(tmp_path: Path) -> None:
+    keeping = SessionSettings(keep_audio="all")
+    folder = hold(tmp_path, [GOOD], keeping=keeping)
+    pairs = [replace(pair, status="accepted") for pair in harvest(folder, []).pairs]
+    other = [replace(pair, session_id="other", audio="other-000001.flac") for pair in pairs]
+    data = tmp_path / "learning"
+    keep_sound(data, folder, [*pairs, *other])
+    write_metadata(data, [*pairs, *other])
+    drop_sound(data, NAME)
+    assert [path.name for path in (data / "audio").glob("*.flac")] == ["other-000001.flac"]
+    assert b"other-000001.flac" in (data / "audio" / "metadata.jsonl").read_bytes()
+    assert NAME.encode() + b"-" not in (data / "audio" / "metadata.jsonl").read_bytes()
+
+
+def test_the_next_review_is_told_what_the_last_one_taught(tmp_path: Path) -> None:
+    data, settings = DataFolder(tmp_path / "learning"), CollectSettings(rules=())
+    folder = hold(tmp_path, [GOOD, UNSURE])
+    with data.hold():
+        collect(data, [folder], settings)
+    assert last_lesson(data) == ""
+    decide(folder, 2, "corrected", UNSURE.source, "Vayan conmigo a Esdras.")
+    with data.hold():
+        collect(data, [folder], settings)
+    assert last_lesson(data) == (
+        "Last time: 1 correction. They taught 1 sentence and 1 misheard word."
+    )

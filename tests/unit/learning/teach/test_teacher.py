@@ -13,8 +13,8 @@ from pipeline.core.errors import LearningError, StarkError, UsageError
 from pipeline.core.resources import bundled
 from pipeline.engines.ctranslate2.marian import Marian
 from pipeline.engines.remote.openai import OpenAi
-from pipeline.learning.teach.distill import BEAM
 from pipeline.learning.teach.teacher import Asked, choose_teacher
+from pipeline.learning.teach.teaching import BEAM
 from tests.support.model_servers import free_port, says, scripted
 
 pytestmark = pytest.mark.usefixtures("own_final_model")
