@@ -20,7 +20,9 @@ from pipeline.config.spelling import EXPERT, without_expert
 from pipeline.core.errors import ConfigError
 from pipeline.core.files import sync, write_whole
 
-Value: TypeAlias = bool | int | float | str | Sequence[Mapping[str, str]]
+Value: TypeAlias = bool | int | float | str
+Tables: TypeAlias = Sequence[Mapping[str, str]]
+"""A list of tables on one line, such as `translate.targets`."""
 
 _TABLE = re.compile(r"\s*\[{1,2}([A-Za-z0-9_.\-]+)\]{1,2}\s*(?:#.*)?$")
 _KEY = re.compile(
@@ -31,7 +33,7 @@ _KEY = re.compile(
 )
 
 
-def edit(text: str, changes: Mapping[str, Value]) -> str:
+def edit(text: str, changes: Mapping[str, Value | Tables]) -> str:
     """Return TOML `text` with keys such as `stt.threads` set to new values.
 
     A missing key is added at the end of its table, a missing table at the end of the text. Raises
@@ -55,7 +57,9 @@ def edit(text: str, changes: Mapping[str, Value]) -> str:
     return edited
 
 
-def write(file: Path, changes: Mapping[str, Value], now: datetime) -> tuple[str, Path | None]:
+def write(
+    file: Path, changes: Mapping[str, Value | Tables], now: datetime
+) -> tuple[str, Path | None]:
     """Change keys of a file; return the diff and the path of a backup copy.
 
     At any moment, also after a power cut, the file is the old one or the new one. A missing file is
@@ -94,7 +98,7 @@ def write(file: Path, changes: Mapping[str, Value], now: datetime) -> tuple[str,
     return diff, copy
 
 
-def toml(value: Value) -> str:
+def toml(value: Value | Tables) -> str:
     """Return a value in TOML's notation."""
     if isinstance(value, Sequence) and not isinstance(value, str):
         tables = (
@@ -140,7 +144,7 @@ def _says(text: str, tree: dict[str, Any]) -> bool:
         return False
 
 
-def _changed(tree: dict[str, Any], changes: Mapping[str, Value]) -> dict[str, Any]:
+def _changed(tree: dict[str, Any], changes: Mapping[str, Value | Tables]) -> dict[str, Any]:
     for path, value in changes.items():
         *tables, key = path.split(".")
         node: Any = tree

@@ -21,7 +21,7 @@ from pipeline.cli.commands.check import check_all
 from pipeline.cli.commands.models import Download
 from pipeline.cli.commands.run import TRIAL
 from pipeline.cli.options import Commands, add_command, add_hearing, settings_of
-from pipeline.config.editor import Value, write
+from pipeline.config.editor import Tables, Value, write
 from pipeline.config.loader import Loaded, file_in_force, load
 from pipeline.core import logs
 from pipeline.core.errors import AudioError, ConfigError, ModelError, UsageError, VersesError
@@ -73,7 +73,7 @@ def _setup(arguments: argparse.Namespace) -> int:
     arguments.to = None  # with the extra languages as a list of tables, written and read below
     loaded = settings_of(arguments)
     logs.configure_quietly(loaded.settings.log.level, loaded.settings.log.format)
-    changes: dict[str, Value] = dict(_typed(arguments))
+    changes: dict[str, Value | Tables] = dict(_typed(arguments))
     changes |= _Questions(loaded, console, ask=_may_ask(arguments)).answers(arguments, wanted)
     # In force from here on, as if they had been typed: the file is written when all is there.
     flags = {key: value for key, value in changes.items() if value != ""}
@@ -114,7 +114,7 @@ class _Questions:
     def __init__(self, loaded: Loaded, console: Console, *, ask: bool) -> None:
         self._loaded, self._console, self._ask = loaded, console, ask
 
-    def answers(self, arguments: argparse.Namespace, to: str | None) -> dict[str, Value]:
+    def answers(self, arguments: argparse.Namespace, to: str | None) -> dict[str, Value | Tables]:
         """Return the settings to write. Raises UsageError (setup-unanswered)."""
         translate = self._loaded.settings.translate
         given = arguments.yes or (arguments.spoken and to) or not self._is_open("translate.target")
@@ -124,7 +124,7 @@ class _Questions:
                 "There is no terminal to ask on.",
                 "Give --from, --to, --device and --readers, and --yes for all else.",
             )
-        changes: dict[str, Value] = {}
+        changes: dict[str, Value | Tables] = {}
         spoken = arguments.spoken or self._answer(
             "translate.source", "Which language is spoken (two letters)", translate.source
         )
@@ -180,7 +180,7 @@ class _Questions:
         device = found[chosen - 1]
         return "" if device.is_default else device.name
 
-    def _readers(self, readers: int | None) -> Mapping[str, Value]:
+    def _readers(self, readers: int | None) -> Mapping[str, Value | Tables]:
         if readers is None:
             if not (self._ask and self._is_open("server.host")):
                 return {}
@@ -229,7 +229,7 @@ def _obtain(
     return {role: name for role, name in obtained.items() if name}
 
 
-def _chosen(obtained: Mapping[Role, str], *, on_gpu: bool) -> dict[str, Value]:
+def _chosen(obtained: Mapping[Role, str], *, on_gpu: bool) -> dict[str, Value | Tables]:
     """Return the settings that choose these models. Raises ConfigError (lang-unsupported)."""
     if not obtained.keys() & {"marian", "gemma"}:
         raise ConfigError(
@@ -237,7 +237,7 @@ def _chosen(obtained: Mapping[Role, str], *, on_gpu: bool) -> dict[str, Value]:
             "No translator that this machine can run knows these languages.",
             "Choose others, or translate on a server (docs/REMOTE.md).",
         )
-    chosen: dict[str, Value] = {KEYS[role]: name for role, name in obtained.items()}
+    chosen: dict[str, Value | Tables] = {KEYS[role]: name for role, name in obtained.items()}
     if "gemma" not in obtained:
         chosen["translate.final.engine"] = "marian"
     if "marian" not in obtained:

@@ -50,7 +50,7 @@ def test_a_value_too_long_for_its_column_pushes_the_comment() -> None:
 
 def test_a_list_of_tables_on_one_line() -> None:
     text = '[translate]\ntarget = "es"\ntargets = []  # more\n'
-    two: dict[str, Value] = {"translate.targets": [{"lang": "fr"}, {"lang": "pt"}]}
+    two = {"translate.targets": [{"lang": "fr"}, {"lang": "pt"}]}
     edited = edit(text, two)
     assert 'targets = [{ lang = "fr" }, { lang = "pt" }]' in edited
     assert edited.endswith("# more\n")
