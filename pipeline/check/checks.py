@@ -1,4 +1,4 @@
-"""List the checks before a service, and check settings, pages, port, disk and certificate."""
+"""List the checks before a service; check settings, pages, port, disk, [publish], [[outputs]]."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import asyncio
 import errno
 import http.client
 import shutil
+import socket
 import ssl
 from collections import Counter
 from collections.abc import Iterator
@@ -21,20 +22,21 @@ from websockets.http11 import Request
 
 from pipeline.check.audio import checks as audio_checks
 from pipeline.check.engines import EngineChecks
-from pipeline.check.fonts import font_checks
-from pipeline.check.machine import machine_checks
-from pipeline.check.outside import outside_checks
+from pipeline.check.machine import font_checks, machine_checks
 from pipeline.check.result import Check, Passed
 from pipeline.church.scripture import editions, index_store
 from pipeline.config.loader import INHERITED_FROM, Loaded
+from pipeline.config.publishing import Output, Publish
 from pipeline.config.schema import Server as ServerSettings
 from pipeline.config.schema import Settings
-from pipeline.core.errors import ServerError, SessionError, VersesError
+from pipeline.core.errors import PublishError, ServerError, SessionError, VersesError
 from pipeline.core.files import GrowingFile
 from pipeline.core.resources import bundled
 from pipeline.core.sizes import human_size
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines.prompts import language
+from pipeline.publish.broker import Broker
+from pipeline.publish.troubles import place_of
 from pipeline.server.addresses import EVERYWHERE, page_address, unbound
 from pipeline.server.operator_token import FILE as TOKEN_FILE
 from pipeline.server.operator_token import operator_token
@@ -47,6 +49,15 @@ _SERVICE_BYTES = 6_000_000
 _DISK_BYTES = 100_000_000
 """Room for the service, the system's own logs, and what other programs write meanwhile."""
 _LOOPBACK = ("127.", "::1", "localhost")
+_SOUND = {
+    "none": "No sound is kept.",
+    "doubtful": "Sound of doubtful captions is kept to learn from: tell those who speak.",
+    "all": "All speech is kept to learn from: tell those who speak.",
+}
+_ANSWER_S = 5.0
+_REFUSED_BY_UNIT = (
+    "The service that install.sh makes reaches private networks only; others need IPAddressAllow="
+)
 
 
 def checks(
@@ -224,13 +235,6 @@ def _running(server: ServerSettings) -> str:
         connection.close()
 
 
-_SOUND = {
-    "none": "No sound is kept.",
-    "doubtful": "Sound of doubtful captions is kept to learn from: tell those who speak.",
-    "all": "All speech is kept to learn from: tell those who speak.",
-}
-
-
 def _sessions(directory: Path, settings: Settings) -> Passed:
     """Make a session folder and write in it, then remove what was not there before.
 
@@ -275,3 +279,55 @@ def _disk(directory: Path) -> Passed:
             f"Make room where {there} is, or set session.directory to another disk.",
         )
     return Passed(f"{room}.")
+
+
+def outside_checks(settings: Settings) -> list[Check]:
+    """Return a check for each thing outside of this machine that captions are sent to."""
+    checks = []
+    if settings.publish.nats:
+        doing = "Reaching the NATS server"
+        checks.append(Check("publish", doing, partial(_publish, settings.publish)))
+    for each in settings.outputs:
+        if each.url:
+            doing = f"Reaching {each.program} of [[outputs]]"
+            checks.append(Check(f"output-{each.program}", doing, partial(_output, each)))
+    return checks
+
+
+def _publish(settings: Publish) -> Passed:
+    """Log in. Raises PublishError where waiting does not help, such as a wrong password."""
+
+    async def ask() -> None:
+        broker = await Broker.connect(settings)
+        try:
+            await broker.state()
+        finally:
+            await broker.close()
+
+    place = place_of(settings.nats)
+    try:
+        asyncio.run(ask())
+    except PublishError as error:
+        # It may come later: captions in the hall need it not.
+        if error.code == "publish-unreachable":
+            advice = f"Start it, or mend publish.nats. {_REFUSED_BY_UNIT} (docs/SCALE.md)."
+            return Passed(error.message, advice, error.code)
+        if error.code != "publish-no-stream":  # the first service makes it
+            raise
+    return Passed(f"{place} is there, and lets the church in.")
+
+
+def _output(output: Output) -> Passed:
+    """Connect, and ask for nothing: each of these programs takes a request for a caption."""
+    parts = urlsplit(output.url)
+    is_https = parts.scheme == "https"
+    host, port = str(parts.hostname), parts.port or (443 if is_https else 80)
+    try:
+        with socket.create_connection((host, port), _ANSWER_S) as plain:
+            if is_https:
+                ssl.create_default_context().wrap_socket(plain, server_hostname=host).close()
+    except (OSError, ValueError) as error:  # ValueError: a name that cannot be one
+        mend = f"Start it, or mend the url of {output.program} in [[outputs]]."
+        advice = f"{mend} {_REFUSED_BY_UNIT} (docs/DISPLAYS.md)."
+        return Passed(f"{host}:{port} does not answer: {error}.", advice, "output-unreachable")
+    return Passed(f"{host}:{port} is there.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from functools import cached_property, partial
+from functools import cache, partial
 from typing import Self
 
 import psutil
@@ -23,8 +23,8 @@ from pipeline.engines.process.engine_process import (
     TranslatorProcess,
 )
 from pipeline.engines.process.model_specs import server_specs
-from pipeline.engines.protocols import Translator
-from pipeline.engines.remote.engine import RemoteEngine
+from pipeline.engines.protocols import Recognizer, Translator
+from pipeline.engines.remote.api_server import RemoteEngine
 from pipeline.engines.remote.openai import OpenAi
 from pipeline.engines.remote.openai_speech import OpenAiSpeech
 from pipeline.engines.specification import FINAL, QUICK, SECOND, EngineSpec, Part
@@ -176,17 +176,9 @@ class EngineChecks:
         server = OpenAiSpeech(**spec.arguments["server"])
         ask = partial(ask_to_hear, server, self._settings.stt.server_model)
         yield Check(name, "Asking the server of [stt]", ask, (), _server_fix(name))
-        run = partial(self._heard_by_server, name, server)
+        run = partial(try_recognizer, name, server, self._settings.translate.source)
         doing = "Having it recognize a sentence"
         yield Check(f"golden-{name}", doing, run, (name,), _server_fix(name))
-
-    def _heard_by_server(self, name: str, server: OpenAiSpeech) -> Passed:
-        golden, lang = self._golden, self._settings.translate.source
-        if lang != golden.spoken:
-            return untried(lang)
-        start_s = time.perf_counter()
-        text = server.recognize(golden.pcm, final=True).text
-        return judge(golden, name, text, lang, time.perf_counter() - start_s)
 
     def _compare(self) -> Passed:
         """Try what finals are compared with; rehearsals need it, a service does not."""
@@ -209,32 +201,21 @@ class EngineChecks:
         return list({id(each): each for each in every}.values())
 
     def _recognize(self) -> Passed:
-        golden, lang = self._golden, self._settings.translate.source
-        if self._recognizer is None or lang != golden.spoken:
-            return untried(lang)
-        # Loading is not in it; that has its own check.
-        start_s = time.perf_counter()
-        text = self._recognizer.recognize(golden.pcm, final=True).text
-        return judge(golden, "stt", text, lang, time.perf_counter() - start_s)
+        source = self._settings.translate.source
+        if self._recognizer is None:
+            return untried(source)
+        return try_recognizer("stt", self._recognizer, source)
 
     def _translate(self, name: str, lang: str) -> Passed:
         if name not in self._translators:
             return untried(self._settings.translate.source)
         translator = self._translators[name]
         translator.target = lang  # several may take turns at it
-        return self._judged(name, translator, lang)
+        return try_translator(name, translator, self._settings.translate.source, lang)
 
     def _judged_by_server(self, name: str, server: OpenAi, lang: str) -> Passed:
         server.open()  # one that shares another's check has not read its key
-        return self._judged(name, server, lang)
-
-    def _judged(self, name: str, translator: Translator, lang: str) -> Passed:
-        golden, source = self._golden, self._settings.translate.source
-        if source not in golden.text:
-            return untried(source)
-        start_s = time.perf_counter()
-        text = translator.translate(golden.text[source]).text
-        return judge(golden, name, text, lang, time.perf_counter() - start_s)
+        return try_translator(name, server, self._settings.translate.source, lang)
 
     def _memory(self) -> Passed:
         """Compare what the engines took with what was free before. Raises ModelError."""
@@ -250,9 +231,32 @@ class EngineChecks:
             )
         return Passed(f"{memory}.")
 
-    @cached_property
-    def _golden(self) -> Golden:
-        return read_golden(bundled("demo", "golden.json"))
+
+@cache
+def golden_sentence() -> Golden:
+    """Return the golden sentence that ships."""
+    return read_golden(bundled("demo", "golden.json"))
+
+
+def try_recognizer(name: str, recognizer: Recognizer, lang: str) -> Passed:
+    """Have the golden sentence heard. Raises EngineError; `name` is as in `judge`."""
+    golden = golden_sentence()
+    if lang != golden.spoken:
+        return untried(lang)
+    # Loading is not in it; that has its own check.
+    start_s = time.perf_counter()
+    text = recognizer.recognize(golden.pcm, final=True).text
+    return judge(golden, name, text, lang, time.perf_counter() - start_s)
+
+
+def try_translator(name: str, translator: Translator, source: str, lang: str) -> Passed:
+    """Have the golden sentence translated. Raises EngineError; `name` is as in `judge`."""
+    golden = golden_sentence()
+    if source not in golden.text:
+        return untried(source)
+    start_s = time.perf_counter()
+    text = translator.translate(golden.text[source]).text
+    return judge(golden, name, text, lang, time.perf_counter() - start_s)
 
 
 def judge(golden: Golden, name: str, text: str, lang: str, took_s: float) -> Passed:

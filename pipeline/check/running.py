@@ -6,26 +6,23 @@ machines, and captions come from those that are loaded already.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
-from functools import cached_property, partial
+from functools import partial
 
 import psutil
 
 from pipeline.check.audio import Heard
 from pipeline.check.audio import judge as judge_sound
 from pipeline.check.checks import standing_checks
-from pipeline.check.engines import another, faster, judge, untried
+from pipeline.check.engines import another, faster, try_recognizer, try_translator
 from pipeline.check.result import Check, Passed
 from pipeline.config.schema import Settings
 from pipeline.core.errors import EngineCancelledError, EngineError, ModelError
 from pipeline.core.languages import language
-from pipeline.core.resources import bundled
 from pipeline.core.sizes import human_size
 from pipeline.engines.process.engine_process import EngineProcess
 from pipeline.engines.process.sharing import process_of
 from pipeline.engines.protocols import Recognizer, Translator
-from pipeline.evaluation.golden_sentence import Golden, read_golden
 from pipeline.models.identity import advice, fingerprint
 from pipeline.models.registry import Role
 from pipeline.tuning.verdicts import HEADROOM_BYTES
@@ -52,7 +49,9 @@ class RunningChecks:
     def checks(self) -> Iterator[Check]:
         """Yield the checks; the microphone last, since somebody speaks then."""
         yield from standing_checks(self._settings)
-        yield from self._check_engine("stt", self._engines.recognizer, self._recognize)
+        recognizer, source = self._engines.recognizer, self._settings.translate.source
+        ask = partial(try_recognizer, "stt", recognizer, source)
+        yield from self._check_engine("stt", recognizer, ask)
         every = self._settings.for_each_target()
         for alone, target in zip(every, self._engines.targets, strict=True):
             translate = alone.translate
@@ -100,25 +99,12 @@ class RunningChecks:
         better = advice(role, model, self._settings)
         return Passed(message, better, "starter-model" if better else "")
 
-    def _recognize(self) -> Passed:
-        golden, lang = self._golden, self._settings.translate.source
-        if lang != golden.spoken:
-            return untried(lang)
-        start_s = time.perf_counter()
-        text = self._engines.recognizer.recognize(golden.pcm, final=True).text
-        return judge(golden, "stt", text, lang, time.perf_counter() - start_s)
-
     def _translate(self, role: Role, translator: Translator, lang: str) -> Passed:
-        golden, translate = self._golden, self._settings.translate
-        if translate.source not in golden.text:
-            return untried(translate.source)
-        start_s = time.perf_counter()
         try:
-            text = translator.translate(golden.text[translate.source]).text
+            return try_translator(role, translator, self._settings.translate.source, lang)
         except EngineCancelledError:  # captions come first
             fix = "Check again in a pause."
             return Passed("Not tried: somebody spoke meanwhile.", fix, "check-interrupted")
-        return judge(golden, role, text, lang, time.perf_counter() - start_s)
 
     def _memory(self) -> Passed:
         """Compare what a service grows by with what is free. Raises ModelError."""
@@ -133,7 +119,3 @@ class RunningChecks:
     def _level(self) -> Passed:
         """Raises AudioError."""
         return judge_sound(self._listen(LISTEN_S), self._engines.source.name)
-
-    @cached_property
-    def _golden(self) -> Golden:
-        return read_golden(bundled("demo", "golden.json"))

@@ -20,8 +20,8 @@ from pipeline.cli import streams
 from pipeline.core.errors import ModelError
 from pipeline.core.sizes import human_size
 from pipeline.models import download
+from pipeline.models.download import Order, Source
 from pipeline.models.library import Manifest, ModelLibrary, PullProgress
-from pipeline.models.orders import Order, Source
 
 
 class Download:

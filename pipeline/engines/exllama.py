@@ -17,8 +17,7 @@ from pipeline.core.standing import Standing
 from pipeline.core.terms import WantedTerm
 from pipeline.core.types import Translation
 from pipeline.engines import prompts
-from pipeline.engines.answer import Piece, read_answer
-from pipeline.engines.output import growing, join
+from pipeline.engines.output import Piece, growing, join, read_answer
 from pipeline.engines.protocols import never, until_deadline
 from pipeline.engines.specification import setting
 from pipeline.text import sentences

@@ -9,9 +9,8 @@ from typing import Literal
 
 from pipeline.core.errors import ModelError
 from pipeline.models.library import Manifest, ModelLibrary
-from pipeline.models.registry import Model, Role
+from pipeline.models.registry import SHIPPED, Model, Role, Shipped
 from pipeline.models.resolve import resolve
-from pipeline.models.shipped import SHIPPED, Shipped
 
 State = Literal["ships", "here", "damaged", "half", "not here"]
 """`damaged`: a file is missing or has another size; `half`: a pull was begun and not ended."""

@@ -13,7 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from pipeline.core.threads import Thread
 from pipeline.models.library import MANIFEST, Manifest, StoredFile, digest, nobody
-from pipeline.models.shipped import shipped_folder
+from pipeline.models.registry import shipped_folder
 
 log = structlog.get_logger()
 

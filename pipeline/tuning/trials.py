@@ -34,15 +34,16 @@ from pipeline.models.registry import KEYS, Role
 from pipeline.models.resolve import resolve
 from pipeline.tuning import plan
 from pipeline.tuning.plan import Machine, Step, Trial, Values
-from pipeline.tuning.timing import figures_of, time_jobs
 from pipeline.tuning.workload import (
     Hearing,
     Job,
     Translating,
     Work,
+    figures_of,
     hearing,
     quick_translating,
     sermon,
+    time_jobs,
     translating,
 )
 

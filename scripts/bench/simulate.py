@@ -53,13 +53,12 @@ from pipeline.core.types import (
 )
 from pipeline.daemon.captions.tracks import Tracks
 from pipeline.dictionary.store import Dictionary
-from pipeline.engines.llama_cpp.gemma import Gemma
-from pipeline.engines.llama_cpp.speculative import Bias
+from pipeline.engines.llama_cpp.gemma import Bias, Gemma
 from pipeline.engines.process import factory
 from pipeline.engines.protocols import Recognizer, Translator, never
 from pipeline.evaluation.accuracy import chrf_and_bleu
 from pipeline.evaluation.voices import score_text
-from pipeline.models.windows import own_pauses
+from pipeline.models.automatic import own_pauses
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.workers.degradation import Degradation
 from pipeline.workers.queues import DRAFT_LIMIT, DraftQueue, UtteranceQueue

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import structlog
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from pipeline.core.errors import EngineCancelledError, EngineError, ModelError
 from pipeline.core.standing import Token
-from pipeline.core.types import SAMPLE_RATE, Pcm, Recognition
+from pipeline.core.types import SAMPLE_RATE, Pcm, Recognition, Word
 from pipeline.engines.ctranslate2.errors import explain, require
 from pipeline.engines.ctranslate2.lost_tail import (
     LOST_S,
@@ -24,7 +24,6 @@ from pipeline.engines.ctranslate2.lost_tail import (
     joined,
     last_word,
 )
-from pipeline.engines.ctranslate2.word_probabilities import choices, words
 from pipeline.engines.protocols import never
 from pipeline.engines.specification import setting
 from pipeline.text.repetition import compression_ratio
@@ -55,6 +54,11 @@ _LOOKS = 3
 
 _PERHAPS_GPU = frozenset({"gpu-unavailable", "compute-type-unsupported", "model-broken"})
 """Codes of what a GPU, its driver or its libraries may be to blame for."""
+_SPACE = "Ġ"  # how byte-level BPE writes the space that begins a word
+_UNFINISHED = "\ufffd"  # a letter of which a token holds some bytes only
+
+Choice: TypeAlias = tuple[int, float]
+"""A token and its log-probability, given all before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -347,3 +351,52 @@ def window_frames(content: int, floor: int, n_mels: int) -> int:
     frames = max(floor, content + round(_MARGIN_S * _FRAMES_A_SECOND))
     frames += frames % 2
     return min(frames + 2 if frames == 2 * n_mels else frames, _MAX_FRAMES)
+
+
+def choices(result: Any) -> list[Choice]:
+    """Return what a `WhisperGenerationResult` chose; it must hold the logits of each step.
+
+    faster-whisper's own word probabilities cost another pass of the decoder.
+    """
+    # There is one step more than tokens: the end of the text.
+    steps = zip(result.sequences_ids[0], result.logits[0], strict=False)
+    return [(token, _logprob(step, token)) for token, step in steps]
+
+
+def words(choices: Sequence[Choice], text: str, tokenizer: Any) -> tuple[Word, ...]:
+    """Return the words of `text`, split at white space, with their probabilities.
+
+    `tokenizer` is a `tokenizers.Tokenizer`. A word's probability is the product of its tokens',
+    punctuation left out where there is anything else. Empty if the tokens do not make the text.
+    """
+    groups: list[list[Choice]] = []
+    for choice in choices:
+        if not groups or str(tokenizer.id_to_token(choice[0])).startswith(_SPACE):
+            groups.append([])
+        groups[-1].append(choice)
+    made = [_word(group, tokenizer) for group in groups]
+    made = [word for word in made if word.text]
+    return tuple(made) if [word.text for word in made] == text.split() else ()
+
+
+def _word(choices: Sequence[Choice], tokenizer: Any) -> Word:
+    spoken = [logprob for token, logprob in choices if _says(tokenizer.decode([token]))]
+    logprob = sum(spoken or [logprob for _, logprob in choices])
+    text = tokenizer.decode([token for token, _ in choices]).strip()
+    return Word(text, float(np.exp(logprob)))
+
+
+def _says(piece: str) -> bool:
+    return any(sign.isalnum() or sign == _UNFINISHED for sign in piece)
+
+
+def _logprob(step: Any, token: int) -> float:
+    """Return the token's log-probability among a step's scores, a StorageView of (1, tokens)."""
+    import ctranslate2  # noqa: PLC0415 - heavy, and loaded by now
+
+    if step.device != "cpu":
+        step = step.to_device(ctranslate2.Device.cpu)
+    scores = np.asarray(step.to(ctranslate2.DataType.float32)).ravel()
+    # Less the highest: exp of the others cannot overflow.
+    scores = scores - scores.max()
+    return float(scores[token] - np.log(np.exp(scores).sum()))

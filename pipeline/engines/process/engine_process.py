@@ -1,9 +1,9 @@
 """An engine in a process of its own: what goes wrong in it ends that process and nothing else.
 
 `RecognizerProcess` and `TranslatorProcess` are engines like those that they start: each speaks to
-a child (`engines.child`) over a socket, and `engines.keeper` sees that there is one.
+a child (`child`) over a socket, and `keeper` sees that there is one.
 
-Requests and answers are messages of `engines.channel`:
+Requests and answers are messages of `channel`:
 
     {"do": "recognize", "final", "prefix", "hotwords", "log_level"} + samples
                                                                       -> {"is": "done", "value"}

@@ -26,7 +26,6 @@ from pipeline.engines.process.engine_process import (
     RecognizerProcess,
     TranslatorProcess,
 )
-from pipeline.engines.process.making import make_recognizer, make_translator
 from pipeline.engines.process.model_specs import (
     behind_server,
     exllama_spec,
@@ -35,15 +34,23 @@ from pipeline.engines.process.model_specs import (
     moonshine_spec,
     openai_spec,
 )
-from pipeline.engines.process.sharing import LanguageTranslator, SharedTranslator, Turns, process_of
+from pipeline.engines.process.sharing import LanguageTranslator, Turns, process_of
 from pipeline.engines.prompts import language
 from pipeline.engines.protocols import Recognizer, Translator, never
-from pipeline.engines.specification import FINAL, QUICK, RECOGNIZER, SECOND, EngineSpec, Part
-from pipeline.models.automatic import recognizer_name, require_languages
+from pipeline.engines.specification import (
+    FINAL,
+    QUICK,
+    RECOGNIZER,
+    SECOND,
+    EngineSpec,
+    Part,
+    make_recognizer,
+    make_translator,
+)
+from pipeline.models.automatic import own_window_s, recognizer_name, require_languages
 from pipeline.models.crash_history import crash_history
 from pipeline.models.library import ModelLibrary
 from pipeline.models.resolve import resolve
-from pipeline.models.windows import own_window_s
 
 _PARTIAL, _FINAL, _COMPARE = "translate.partial", "translate.final", "translate.compare"
 
@@ -304,26 +311,23 @@ def _final_processes(
     finals: dict[str, TranslatorProcess | LanguageTranslator | BrokenTranslator | None]
     finals = {**dict.fromkeys(specs), **broken}
     # Languages that ask one server share its requests, each with a process of its own.
-    turns: dict[str, Turns] = {}  # by the server's address
+    servers: dict[str, Turns] = {}  # by the server's address
     for each in settings.for_each_target():
         final = each.translate.final
         if final.engine == "openai":
-            turns.setdefault(each.server_of(final).url, Turns(final.requests))
+            servers.setdefault(each.server_of(final).url, Turns(final.requests))
+    first = settings.translate.target
     for spec, langs in alike:
-        is_first = settings.translate.target in langs
-        part = FINAL if is_first else _part(FINAL, ", ".join(langs))
+        part = FINAL if first in langs else _part(FINAL, ", ".join(langs))
         process = TranslatorProcess(spec, part, **_process_options(settings, restarts=True))
-        if spec.is_elsewhere and len(specs) > 1:
-            # One: `is_like` never puts servers together.
-            (lang,) = langs
-            finals[lang] = turns[spec.arguments["url"]].at(process, lang, is_first=is_first)
-            continue
-        if len(langs) == 1:
+        # On a server `langs` is one: `is_like` never puts servers together.
+        at_server = spec.is_elsewhere and len(specs) > 1
+        if len(langs) == 1 and not at_server:
             finals[langs[0]] = process
             continue
-        shared = SharedTranslator(process)
+        turns = servers[spec.arguments["url"]] if at_server else Turns()
         for lang in langs:
-            finals[lang] = shared.into(lang, is_first=lang == settings.translate.target)
+            finals[lang] = LanguageTranslator(turns, process, lang, is_first=lang == first)
     return finals
 
 

@@ -1,7 +1,7 @@
 """Keep an engine's process alive: start it, watch it, start the next one after its death.
 
 A thread beside each engine does that, the keeper. It waits until the child has loaded, passes its
-log lines on, looks at its memory, and decides with `engines.supervision` what follows a death.
+log lines on, looks at its memory, and decides with `deaths.Supervision` what follows a death.
 Nothing here imports an engine's library.
 """
 
@@ -23,14 +23,15 @@ from pipeline.engines.process.channel import Patience
 from pipeline.engines.process.child_process import ChildProcess
 from pipeline.engines.process.deaths import (
     Cause,
+    Decision,
     Life,
+    Supervision,
     crashed_before,
     crashes_always,
     died,
     sentence,
 )
 from pipeline.engines.process.gpu_use import GpuWatch
-from pipeline.engines.process.supervision import Decision, Supervision
 from pipeline.engines.specification import GPU_SHARES, EngineSpec, Part
 from pipeline.models.crash_history import LOAD_CRASHES, CrashHistory
 from pipeline.models.integrity import loading_limit_s
@@ -51,7 +52,7 @@ _MEMORY_S = 2.0
 
 
 class KeptProcess:
-    """Keeps a process for one engine alive. `load` and calls are for one thread.
+    """Keeps a process for one engine alive. Calls are for one thread.
 
     `crashes` remembers models that crash while they are loaded. A process that grows by more than
     `growth_bytes` after loading is replaced (0: never), and one that takes `hang_s` for a call.
@@ -132,12 +133,13 @@ class KeptProcess:
             tell(code, message)
 
     def start(self) -> None:
-        """Start the process; harmless when repeated. `load` waits for it."""
-        if self._keeper is None:
-            self._keeper = Thread(
-                self._keep, f"{self.part.key} keeper", failed=self._broke, again=True
-            )
-            self._keeper.start()
+        """Start the process; harmless when repeated, by any thread. `load` waits for it."""
+        # Locked: the threads of two languages may load one engine at the same moment.
+        with self._changed:
+            if self._keeper is None:
+                name = f"{self.part.key} keeper"
+                self._keeper = Thread(self._keep, name, failed=self._broke, again=True)
+                self._keeper.start()
 
     def load(self) -> None:
         """Wait until the engine has loaded. Raises what its `load` raises, or ModelCrashError."""

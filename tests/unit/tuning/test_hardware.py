@@ -89,19 +89,6 @@ def test_nvidia_smi_is_asked_for_what_is_read(
     assert "csv,noheader,nounits" in asked
 
 
-@pytest.mark.parametrize("script", ["echo no driver; exit 9", "kill -9 $$"])
-def test_nvidia_smi_without_a_gpu(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str
-) -> None:
-    program(tmp_path, script, monkeypatch)
-    assert gpus() == ()
-
-
-def test_no_nvidia_smi(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    assert gpus() == ()
-
-
 def test_lines_that_do_not_tell_are_left_out() -> None:
     assert parse_gpus("") == ()
     assert parse_gpus("NVIDIA GB10, [N/A], [N/A]\nA, B, 10, 5\nhalf\n") == (

@@ -161,10 +161,10 @@ def test_a_long_text_is_translated_in_parts(gguf: Path, monkeypatch: pytest.Monk
 
     monkeypatch.setattr(engine, "_part", watched)
     seen: list[str] = []
-    translation = engine.translate(PSALM * 5, seen.append)
+    translation = engine.translate(PSALM * 3, seen.append)
     assert len(parts) > 1
     assert all(part.endswith(".") for part in parts)
-    assert " ".join(parts) == (PSALM * 5).strip()
+    assert " ".join(parts) == (PSALM * 3).strip()
     monkeypatch.undo()
     single = [engine.translate(part) for part in parts]
     assert translation.text == " ".join(part.text for part in single)
@@ -268,7 +268,7 @@ def test_a_missing_file(tmp_path: Path) -> None:
         Gemma(tmp_path).load()
 
 
-@pytest.mark.parametrize("share", [0.0, 0.0001, 0.01, 0.5, 0.99])
+@pytest.mark.parametrize("share", [0.0, 0.01, 0.99])
 def test_a_truncated_file(gguf: Path, tmp_path: Path, share: float) -> None:
     broken = tmp_path / "broken.gguf"
     broken.write_bytes(gguf.read_bytes()[: int(share * gguf.stat().st_size)])
@@ -301,12 +301,9 @@ def test_no_gpu_at_all(good: str, gguf: Path, monkeypatch: pytest.MonkeyPatch) -
     ("asked", "room", "tried"),
     [
         (-1, 0x7FFFFFFF, [0x7FFFFFFF]),
-        (-1, 3, [0x7FFFFFFF, 3]),
         (-1, 0, [0x7FFFFFFF, 3, 0]),
         (1000, 3, [1000, 3]),
-        (4, 2, [4, 2]),
         (1, 0, [1, 0]),
-        (0, 0, [0]),
     ],
 )
 def test_a_full_gpu(
@@ -380,10 +377,10 @@ def test_every_step_fails(gguf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def sermon() -> list[str]:
-    """Every sentence of the demo sermon."""
+    """Every third sentence of the demo sermon."""
     file = bundled("demo", "sermon.json")
     needs_file(file)
-    return [sentence["en"] for sentence in orjson.loads(file.read_bytes())["sentences"]]
+    return [sentence["en"] for sentence in orjson.loads(file.read_bytes())["sentences"][::3]]
 
 
 @pytest.fixture(scope="module")
@@ -396,11 +393,11 @@ def drafts(sermon: list[str]) -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("most", [1, 2, 4, 16])
+@pytest.mark.parametrize("most", [2, 16])
 def test_a_draft_changes_nothing_but_the_way(
     gguf: Path, gemma: Gemma, sermon: list[str], drafts: list[str], most: int
 ) -> None:
-    """Whole sermon, real drafts: token for token what plain greedy decoding makes."""
+    """Real drafts: token for token what plain greedy decoding makes."""
     engine = loaded(gguf, draft=most)
     taken = tokens = 0
     for sentence, draft in zip(sermon, drafts, strict=True):
@@ -431,15 +428,19 @@ def test_a_right_draft_saves_most_steps(
     assert next(calls) == 2, "the prompt, and everything else at once, its end included"
 
 
+@pytest.fixture(scope="module")
+def drafting(gguf: Path) -> Gemma:
+    return loaded(gguf, draft=8)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "draft",
     ["", "Nada de eso.", "Dios es Dios es Dios es", "<end_of_turn>", "ñandú ☃ 漢字", "x " * 400],
 )
-def test_a_wrong_draft_does_no_harm(gguf: Path, good: str, draft: str) -> None:
-    engine = loaded(gguf, draft=8)
-    assert engine.translate("God is good.", None, draft).text == good
-    assert engine.translate("God is good.", None, draft).text == good
+def test_a_wrong_draft_does_no_harm(drafting: Gemma, good: str, draft: str) -> None:
+    for _ in range(2):
+        assert drafting.translate("God is good.", None, draft).text == good
 
 
 @pytest.mark.slow
@@ -450,7 +451,7 @@ def test_what_stands_is_kept_where_the_model_is_hardly_surer(gemma: Gemma) -> No
     # Its own sentence with a word that it likes less: what is committed stays, what is not goes.
     kept = gone = 0
     for number, word in enumerate(alone.split()):
-        for other in ("mi", "y", "la", "de", "en", "a"):
+        for other in ("mi", "la", "de"):
             words = alone.split()
             words[number] = other
             draft = " ".join(words)
@@ -469,13 +470,12 @@ def test_nonsense_that_stands_gives_way_to_what_the_model_is_sure_of(gemma: Gemm
 
 
 @pytest.mark.slow
-def test_what_stands_costs_no_token_more(gguf: Path, gemma: Gemma) -> None:
-    quick = loaded(gguf, draft=8)
+def test_what_stands_costs_no_token_more(drafting: Gemma, gemma: Gemma) -> None:
     standing = Standing(target=20)
     for sentence in ("God is good.", "I shall not want.", "He restores my soul."):
         draft = "Dios es bueno con todos."
         slow = gemma.translate(sentence, None, draft, standing)
-        fast = quick.translate(sentence, None, draft, standing)
+        fast = drafting.translate(sentence, None, draft, standing)
         assert (fast.text, fast.tokens) == (slow.text, slow.tokens)
 
 
@@ -488,16 +488,15 @@ def test_a_draft_is_not_looked_at_unless_asked_for(gemma: Gemma, good: str) -> N
 def test_a_draft_of_a_long_text_in_parts(gguf: Path) -> None:
     small = loaded(gguf, context=256)
     quick = loaded(gguf, context=256, draft=4)
-    plain = small.translate(PSALM * 4)
+    plain = small.translate(PSALM * 3)
     assert plain.prompt_tokens > 100, "several parts: one and its answer fit into 256 tokens"
-    assert quick.translate(PSALM * 4, None, plain.text).text == plain.text
+    assert quick.translate(PSALM * 3, None, plain.text).text == plain.text
 
 
 @pytest.mark.slow
 def test_the_size_of_a_batch_changes_nothing(gguf: Path, gemma: Gemma) -> None:
     expected = gemma.translate(PSALM).text
     assert loaded(gguf, batch=32).translate(PSALM).text == expected
-    assert loaded(gguf, batch=2048).translate(PSALM).text == expected
 
 
 @pytest.fixture(scope="module")

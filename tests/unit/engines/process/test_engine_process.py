@@ -20,8 +20,7 @@ from pipeline.core.errors import EngineCancelledError, EngineError
 from pipeline.core.resources import bundled
 from pipeline.core.types import SAMPLE_RATE
 from pipeline.engines.process.engine_process import TranslatorProcess, Work
-from pipeline.engines.process.making import make
-from pipeline.engines.specification import EngineSpec
+from pipeline.engines.specification import EngineSpec, make
 from scripts.bench.recordings import read_audio
 from tests.support.engine_processes import (
     PATIENT_S,
@@ -245,12 +244,3 @@ class TestOnAServer:
         assert made.text
         assert "marian stands in on this machine" in kept.process.degraded_reason
         assert least <= mean < 0
-
-    def test_a_final_on_a_server_judges_nothing_and_lives(self, keep: Callable[..., Kept]) -> None:
-        with scripted(says(" Una.")) as server:
-            kept = keep("final", engine=elsewhere(server.url))
-            kept.process.load()
-            assert isinstance(kept.process, TranslatorProcess)
-            with pytest.raises(EngineError, match="score-unknown"):
-                kept.process.score(TEXT, "Una.")
-            assert kept.ask() == "Una."

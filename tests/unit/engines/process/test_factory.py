@@ -19,12 +19,11 @@ from pipeline.engines.ctranslate2.marian import Marian
 from pipeline.engines.ctranslate2.whisper import Whisper
 from pipeline.engines.llama_cpp.gemma import Gemma
 from pipeline.engines.process import factory
-from pipeline.engines.process.making import make, make_recognizer, make_translator
 from pipeline.engines.process.model_specs import server_specs
 from pipeline.engines.process.sharing import LanguageTranslator, process_of
 from pipeline.engines.remote.openai import OpenAi
 from pipeline.engines.remote.stand_in import RecognizerStandIn, StandIn
-from pipeline.engines.specification import EngineSpec
+from pipeline.engines.specification import EngineSpec, make, make_recognizer, make_translator
 from pipeline.models.resolve import resolve
 from tests.support.needs import needs_module
 
@@ -198,10 +197,8 @@ def test_a_model_that_is_not_there_is_told_at_once(tmp_path: Path) -> None:
     [
         ("gemma", "/nowhere.gguf"),
         ("gemma", "small.en"),  # a recognizer of the registry
-        ("gemma", str(resolve("marian", "starter"))),
         ("marian", "/nowhere"),
         ("marian", str(resolve("stt", "starter"))),
-        ("marian", "gemma-3-270m"),
     ],
 )
 def test_a_wrong_model_is_told_by_the_key_that_names_it(

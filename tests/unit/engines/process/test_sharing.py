@@ -8,11 +8,11 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from pipeline.core.errors import EngineCancelledError, EngineGoneError, ModelError
+from pipeline.core.errors import EngineCancelledError, EngineGoneError
 from pipeline.core.standing import Standing
 from pipeline.core.terms import WantedTerm
 from pipeline.core.types import Translation
-from pipeline.engines.process.sharing import LanguageTranslator, SharedTranslator, Turns
+from pipeline.engines.process.sharing import LanguageTranslator, Turns
 from pipeline.engines.protocols import never
 
 
@@ -22,21 +22,17 @@ class Engine:
     name = "engine"
     degraded_reason = ""
 
-    def __init__(self, *, refuses: bool = False) -> None:
+    def __init__(self) -> None:
         self.target = ""
         self.deadline_s = 8.0
         self.is_cancelled: Callable[[], bool] = never
-        self.refuses = refuses
-        self.loads = 0
         self.done: list[str] = []
         self.cancelled: list[str] = []
         self.go = threading.Event()
         self.busy = threading.Event()
 
     def load(self) -> None:
-        self.loads += 1
-        if self.refuses:
-            raise ModelError("model-broken", "It is broken.")
+        """It is loaded."""
 
     def translate(
         self,
@@ -60,12 +56,12 @@ class AtOne:
 
     def __init__(self) -> None:
         self.engine = Engine()
-        self.shared = SharedTranslator(self.engine)
+        self.shared = Turns()
         self.threads: list[threading.Thread] = []
         self.made: list[str] = []
 
     def of(self, lang: str, watchers: int = 0, *, is_first: bool = False) -> LanguageTranslator:
-        translator = self.shared.into(lang, is_first=is_first)
+        translator = LanguageTranslator(self.shared, self.engine, lang, is_first=is_first)
         translator.watchers = watchers
         return translator
 
@@ -167,19 +163,6 @@ def test_who_gets_no_turn_within_the_deadline_goes_without() -> None:
     assert turns.shared._waiting == []
 
 
-def test_it_is_loaded_once_and_a_refusal_is_told_to_all() -> None:
-    shared = SharedTranslator(Engine())
-    for lang in ("es", "fr"):
-        shared.into(lang).load()
-    assert shared.engine.loads == 1  # type: ignore[attr-defined]
-    broken = SharedTranslator(Engine(refuses=True))
-    for lang in ("es", "fr"):
-        with pytest.raises(ModelError, match="broken"):
-            broken.into(lang).load()
-    assert broken.engine.loads == 1  # type: ignore[attr-defined]
-    assert (shared.into("fr").name, shared.into("fr").degraded_reason) == ("engine", "")
-
-
 class AtServer:
     """Translators of their own at one server, each with a thread."""
 
@@ -187,7 +170,7 @@ class AtServer:
         self.turns = Turns(most)
         self.engines = {lang: Engine() for lang in langs.split()}
         self.translators = {
-            lang: self.turns.at(engine, lang, is_first=lang == "es")
+            lang: LanguageTranslator(self.turns, engine, lang, is_first=lang == "es")
             for lang, engine in self.engines.items()
         }
         self.made: list[str] = []

@@ -6,7 +6,7 @@ import errno
 
 import pytest
 
-from pipeline.models.hub_errors import explain, may_pass, missing_file
+from pipeline.models.hub_client import explain, may_pass, missing_file
 
 
 class ConnectError(Exception):

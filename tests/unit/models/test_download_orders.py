@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from pipeline.core.errors import ModelError
+from pipeline.models.download import order, sources
 from pipeline.models.library import ModelLibrary
-from pipeline.models.orders import order, sources
 from pipeline.models.registry import read_registry
 
 
