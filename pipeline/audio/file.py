@@ -35,7 +35,7 @@ _MEDIA = (".mp4", ".m4a", ".mov", ".webm", ".mkv", ".aac", ".wma", ".avi", ".3gp
 _ADDRESS = re.compile(r"https?:/", re.IGNORECASE)
 _WHERE = "the name behind --input, or audio.input in config.toml"
 _TOLD_S, _TOLD_TIMES = 600.0, 100
-"""How far a file is, is told every ten minutes of it, and a hundred times at most."""
+"""The place in a file is logged every ten minutes of it, a hundred times at most."""
 
 
 class MediaError(Exception):
@@ -43,7 +43,6 @@ class MediaError(Exception):
 
 
 def _sound(container: Any) -> Any:
-    """Return the first audio track. Raises MediaError."""
     track = next(iter(container.streams.audio), None)
     if track is None:
         raise MediaError("it has no sound")
@@ -194,7 +193,7 @@ class AudioFile:
 
         At `realtime` a block's `arrived_s` is its place on the clock that began with the first
         call, also when the reader is late. Raises AudioError (audio-unreadable) for a file that
-        is damaged further on.
+        is damaged later.
         """
         began_s, told_s = time.monotonic(), 0.0
         for block in self._all_blocks():
@@ -312,7 +311,6 @@ class AudioFile:
 
 
 def _try(path: Path, channel: int) -> None:
-    """Open a file and read its beginning. Raises AudioError."""
     file = AudioFile(path, channel=channel, pace="fast")
     file.open()
     next(file.blocks(), None)
@@ -320,7 +318,6 @@ def _try(path: Path, channel: int) -> None:
 
 
 def _clock(seconds: float) -> str:
-    """Return a length as people read it: 1:02:03."""
     minutes, second = divmod(round(seconds), 60)
     hours, minute = divmod(minutes, 60)
     return f"{hours}:{minute:02}:{second:02}"

@@ -216,7 +216,7 @@ class Microphone:
         # The queue of before goes, and what it has counted stays.
         self._earlier_overflows += self._capture.overflows
         self._capture, self._name = capture, device.name
-        # Made with the first frames: they alone tell when the new counting began.
+        # Made with the first frames: only they say when the new counting began.
         self._cutter, self._expected = None, 0
 
     def _discard(self, _sounddevice: Any) -> None:

@@ -22,7 +22,7 @@ from pipeline.audio.song_head import STEP_BLOCKS, STEP_S, WINDOW_S
 from pipeline.core.types import BLOCK_SAMPLES, SAMPLE_RATE, AudioBlock, SongControl
 
 SONG_S = 5.0
-"""Song that has lasted for so long is held."""
+"""Seconds of song after which it is held."""
 DOUBT = 0.65
 """Song is as likely as this, in the mean of three looks, when blocks begin to wait ..."""
 NO_DOUBT = 0.4
@@ -108,7 +108,7 @@ class SongGate:
         return self._close(self._doubted_from)
 
     def steer(self, control: SongControl, *, detects: bool) -> Passage:
-        """Do as an operator wants: hold at once, caption whatever is heard, or decide alone.
+        """Do as an operator wants: hold at once, caption whatever is heard, or decide by itself.
 
         Without a detector (not `detects`) nothing is held but what an operator holds.
         """

@@ -100,12 +100,11 @@ def standing_checks(settings: Settings) -> list[Check]:
 
 
 def _settings(loaded: Loaded) -> Passed:
-    """Say where the settings come from. Raises ConfigError."""
     translate = loaded.settings.translate
-    for alone in loaded.settings.for_each_target():
-        engines = {alone.translate.partial.engine, alone.translate.final.engine}
+    for narrowed in loaded.settings.for_each_target():
+        engines = {narrowed.translate.partial.engine, narrowed.translate.final.engine}
         if engines & {"gemma", "exllamav2", "openai"}:  # their prompts name languages
-            for code in (translate.source, alone.translate.target):
+            for code in (translate.source, narrowed.translate.target):
                 language(code)
     origins = Counter(loaded.origins.values())
     del origins["built-in default"], origins[INHERITED_FROM]
@@ -124,9 +123,9 @@ def _dictionary(settings: Settings) -> Passed:
 
 
 def _verses_checks(settings: Settings) -> Iterator[Check]:
-    for alone in settings.for_each_target():
-        name = "verses" if alone is settings else f"verses-{alone.translate.target}"
-        yield Check(name, "Reading the Bibles", partial(_verses, alone))
+    for narrowed in settings.for_each_target():
+        name = "verses" if narrowed is settings else f"verses-{narrowed.translate.target}"
+        yield Check(name, "Reading the Bibles", partial(_verses, narrowed))
 
 
 def _verses(settings: Settings) -> Passed:
@@ -158,7 +157,6 @@ def _certificate_checks(server: ServerSettings) -> tuple[Check, ...]:
 
 
 def _certificate(server: ServerSettings) -> Passed:
-    """Raises ServerError (see `Certificate`)."""
     certificate = Certificate(server)
     now = datetime.now(UTC)
     certificate.check(now)
@@ -267,7 +265,6 @@ def _sessions(directory: Path, settings: Settings) -> Passed:
 
 
 def _disk(directory: Path) -> Passed:
-    """Raises SessionError (disk-short)."""
     # The directory may not exist yet; its disk is that of the nearest parent that does.
     there = next(f for f in (directory.absolute(), *directory.absolute().parents) if f.is_dir())
     free = shutil.disk_usage(there).free

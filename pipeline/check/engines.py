@@ -41,7 +41,7 @@ _BUSY = 0.5
 """Real-time factor above which a recognizer has little time left for partials."""
 
 _SERVER_S = 5.0
-"""A server that has not told its models by then is as good as none."""
+"""Seconds after which a server that has not listed its models is as good as none."""
 _KEYS = {
     "stt": "stt",
     "marian": "translate.partial",
@@ -88,8 +88,8 @@ class EngineChecks:
         doing, needs = "Recognizing a sentence", ("model-stt",)
         yield Check("golden-stt", doing, self._recognize, needs, another("stt"))
         yield from self._translator_checks(self._settings)
-        for alone in self._settings.by_target():
-            yield from self._translator_checks(alone, f"-{alone.translate.target}")
+        for narrowed in self._settings.by_target():
+            yield from self._translator_checks(narrowed, f"-{narrowed.translate.target}")
         yield from self._server_checks()
         # Behind them: only now are all of them loaded, as they will be in the service.
         yield Check("memory", "Adding up the memory", self._memory)
@@ -97,18 +97,18 @@ class EngineChecks:
             doing = "Trying the translator to compare with"
             yield Check("compare", doing, self._compare)
 
-    def _translator_checks(self, alone: Settings, suffix: str = "") -> Iterator[Check]:
+    def _translator_checks(self, narrowed: Settings, suffix: str = "") -> Iterator[Check]:
         """Yield the checks of the translators here into one language, whose name is the suffix."""
-        translate = alone.translate
+        translate = narrowed.translate
         engines: dict[str, tuple[Role, Describe, Part]] = {}
-        if translate.partial.engine == "marian" or factory.has_local(alone):
+        if translate.partial.engine == "marian" or factory.has_local(narrowed):
             engines["marian"] = ("marian", _quick_spec, QUICK)
         if translate.final.engine in ("gemma", "exllamav2"):
             engines[translate.final.engine] = ("gemma", factory.final_spec, FINAL)
         for engine, (role, describe, part) in engines.items():
             name, lang = f"{engine}{suffix}", translate.target
             into = f" for {language(lang).name}" if suffix else ""
-            load = partial(self._load_translator, name, role, alone, describe, part)
+            load = partial(self._load_translator, name, role, narrowed, describe, part)
             yield Check(f"model-{name}", f"Loading {engine.title()}{into}", load, (), another(name))
             doing = f"Translating a sentence with {engine.title()}{into}"
             run = partial(self._translate, name, lang)
@@ -122,15 +122,15 @@ class EngineChecks:
         return self._loaded("stt", "stt", self._recognizer)
 
     def _load_translator(
-        self, name: str, role: Role, alone: Settings, describe: Describe, part: Part
+        self, name: str, role: Role, narrowed: Settings, describe: Describe, part: Part
     ) -> Passed:
-        is_first = alone is self._settings
-        spec = describe(alone) if is_first else factory.further_spec(describe, alone)
+        is_first = narrowed is self._settings
+        spec = describe(narrowed) if is_first else factory.extra_spec(describe, narrowed)
         for other in self._translators.values():
             if spec is not None and other.spec.is_like(spec):
                 self._translators[name] = other
                 return Passed(f"{other.name} is loaded: languages take turns at it.")
-        translator = factory.translator_process(alone, spec, part, restarts=False)
+        translator = factory.translator_process(narrowed, spec, part, restarts=False)
         if translator is None:
             return Passed("Not asked for.")
         self._translators[name] = translator
@@ -366,7 +366,7 @@ def _answered(server: RemoteEngine, model: str) -> str:
     """Return that a server is there and has the model. Raises EngineError, ModelError."""
     server.open()
     start_s = time.perf_counter()
-    # Nobody breaks a check off: its time alone ends it.
+    # Nobody breaks a check off: only its time ends it.
     server.server.check_model(until_s=time.monotonic() + _SERVER_S, check=lambda: None)
     took_ms = (time.perf_counter() - start_s) * 1000
     return f"{server.server.place} serves {model} and answered in {took_ms:.0f} ms."

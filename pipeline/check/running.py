@@ -1,6 +1,6 @@
 """Check a service that runs, with the very engines, microphone and folders that it uses.
 
-For the desk: nothing is loaded a second time, since two copies of the models do not fit most
+For the console: nothing is loaded a second time, since two copies of the models do not fit most
 machines, and captions come from those that are loaded already.
 """
 
@@ -29,7 +29,7 @@ from pipeline.tuning.verdicts import HEADROOM_BYTES
 from pipeline.workers.engines import Engines
 
 Listen = Callable[[float], Heard]
-"""Listens for so many seconds. Raises AudioError where nothing is heard on purpose."""
+"""Listens for that many seconds. Raises AudioError where nothing is heard on purpose."""
 
 LISTEN_S = 5.0
 """As long as it takes to say a sentence at the microphone."""
@@ -53,12 +53,12 @@ class RunningChecks:
         ask = partial(try_recognizer, "stt", recognizer, source)
         yield from self._check_engine("stt", recognizer, ask)
         every = self._settings.for_each_target()
-        for alone, target in zip(every, self._engines.targets, strict=True):
-            translate = alone.translate
+        for narrowed, target in zip(every, self._engines.targets, strict=True):
+            translate = narrowed.translate
             found: dict[str, Translator | None] = {translate.final.engine: target.final}
             # Last: where Marian makes the finals, too, there is no other translator.
             found[translate.partial.engine] = target.partial
-            lang = "" if alone is self._settings else target.lang
+            lang = "" if narrowed is self._settings else target.lang
             for role in _TRANSLATORS:
                 if (translator := found.get(role)) is not None:
                     ask = partial(self._translate, role, translator, target.lang)
@@ -74,7 +74,7 @@ class RunningChecks:
         ask: Callable[[], Passed],
         lang: str = "",
     ) -> Iterator[Check]:
-        """Yield the checks of an engine; `lang` is that of a further target."""
+        """Yield the checks of an engine; `lang` is that of an extra target."""
         process = process_of(engine)
         if process is None:
             return  # only a process may be asked from more than one thread
@@ -107,7 +107,6 @@ class RunningChecks:
             return Passed("Not tried: somebody spoke meanwhile.", fix, "check-interrupted")
 
     def _memory(self) -> Passed:
-        """Compare what a service grows by with what is free. Raises ModelError."""
         free = psutil.virtual_memory().available
         used = sum(engine.memory_bytes for _, engine in self._engines.by_stage())
         memory = f"The engines hold {human_size(used)}, {human_size(free)} is free"
@@ -117,5 +116,4 @@ class RunningChecks:
         return Passed(f"{memory}.")
 
     def _level(self) -> Passed:
-        """Raises AudioError."""
         return judge_sound(self._listen(LISTEN_S), self._engines.source.name)

@@ -120,7 +120,7 @@ class ExLlama:
         except _REFUSALS as error:
             message = f"{self._path.name}: {_said(error)}."
             raise EngineError("exllama-failed", message) from error
-        # `join` makes 0.0 of what is not told, and that would be certainty.
+        # `join` makes 0.0 of an unknown confidence, and that would be certainty.
         return replace(join(self.name, parts), avg_logprob=None)
 
     def _package(self) -> Any:

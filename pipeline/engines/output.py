@@ -47,7 +47,7 @@ def one_line(text: str) -> str:
 def growing(
     on_text: Callable[[str], None] | None, parts: Sequence[Translation]
 ) -> Callable[[str], None]:
-    """Return what is told of a part as it grows, and tells `on_text` of all so far.
+    """Return what takes a part as it grows, and gives `on_text` all so far.
 
     `parts` are those before it; the caller adds each when it is done.
     """
@@ -89,7 +89,7 @@ class Piece:
     """Why it is the last one: `stop` or `length`; "" while there are more."""
     prompt_tokens: int = 0
     tokens: int = 0
-    """Of the whole answer, where that is told; with the last piece or after it."""
+    """Of the whole answer, where the model says so; with the last piece or after it."""
 
 
 def read_answer(

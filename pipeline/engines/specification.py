@@ -68,7 +68,7 @@ class EngineSpec:
         return bool(self.arguments.get("device", "cpu") != "cpu")
 
     def is_like(self, other: EngineSpec) -> bool:
-        """Whether one process can do for both: it is told language and deadline with each text.
+        """Whether one process can do for both: each text comes with its language and deadline.
 
         Not of servers, which answer several requests at a time: see `sharing.Turns`.
         """

@@ -61,7 +61,6 @@ def recognizer_name(settings: Settings) -> str:
 
 
 def _own_model(settings: Settings) -> Path:
-    """Return the folder of the model that a streaming engine's package brings along."""
     source = settings.translate.source
     if source != "en":
         raise ConfigError(
@@ -186,7 +185,7 @@ def _known(model: Path, library: ModelLibrary) -> Model | None:
 
 
 def _proved_s(proof: Path) -> float | None:
-    """Return the window that a proof tells of; None without a usable one."""
+    """Return the window in a proof; None without a usable one."""
     try:
         told = orjson.loads(proof.read_bytes())
     except (OSError, orjson.JSONDecodeError):

@@ -220,7 +220,7 @@ def _described(sibling: Any, base: str, wanted: ModelFile) -> HubFile:
         path=sibling.rfilename,
         size_bytes=wanted.size_bytes or sibling.size or 0,
         sha256=wanted.sha256 or announced,
-        # Small files are no LFS objects; all that the hub tells of them is git's own hash.
+        # Small files are no LFS objects; of them the hub has git's own hash only.
         blob="" if lfs or wanted.sha256 else sibling.blob_id or "",
     )
 

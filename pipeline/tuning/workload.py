@@ -233,7 +233,7 @@ def figures_of(work: Work, timing: Timing) -> Figures:
     def load(*, final: bool) -> float:
         """Return the seconds of work of all finals, or of all partials."""
         taken = [took_s for job, took_s, _ in done if job.final is final]
-        # Not all jobs were done in the time: those that were stand for the others.
+        # Not all jobs were done in the time: those that were represent the others.
         return work.count(final=final) * sum(taken) / len(taken) if taken else 0.0
 
     finals_busy = load(final=True) / work.speech_s

@@ -48,7 +48,7 @@ _MAX_TOKENS = 220
 _MORE_TOKENS = 16
 """So many may follow a forced beginning, however long that is for the audio."""
 _TAIL_S = 0.2
-"""The segmenter keeps at most so much audio behind the last speech."""
+"""Most audio that the segmenter keeps behind the last speech."""
 _LOOKS = 3
 """How often, at most, what was left out is decoded; each look begins behind the one before."""
 
@@ -137,7 +137,6 @@ class Whisper:
         self.has_alignment = self._try_alignment()
 
     def _start(self, settings: Mapping[str, Any]) -> None:
-        """Load and try the model with these settings. Raises ModelError."""
         key = setting(self._section, "model")
         import faster_whisper  # noqa: PLC0415 - heavy
         from faster_whisper.tokenizer import Tokenizer  # noqa: PLC0415
@@ -161,7 +160,7 @@ class Whisper:
         # -1 stands for Whisper's own list: signs that nobody speaks.
         self._suppressed = list(get_suppressed_tokens(self._tokenizer, [-1]))
         try:
-            # Weights may load and not compute: better told at the start than at the first sentence.
+            # Weights may load and not compute: better known now than at the first sentence.
             self.recognize(np.zeros(SAMPLE_RATE, np.float32), final=True)
         except EngineError as error:
             raise ModelError("model-broken", f"{key}: {error.message}") from error
@@ -234,7 +233,7 @@ class Whisper:
             return_scores=True,
             return_no_speech_prob=True,
             return_logits_vocab=telling,
-            # It forbids to end at once, and behind words that stand nothing more need follow.
+            # It forbids to end at once, and nothing more need follow committed words.
             suppress_blank=not prefix,
             suppress_tokens=self._suppressed,
         )
@@ -250,14 +249,13 @@ class Whisper:
             avg_logprob=avg_logprob,
             no_speech_prob=result.no_speech_prob,
             compression_ratio=compression_ratio(text),
-            # Words that stand were heard in this language already.
+            # Committed words were heard in this language already.
             lang_prob=None if prefix else self._lang_prob(encoded),
             words=words(choices(result), text, self._model.hf_tokenizer) if telling else (),
         )
         return _Heard(recognition, tokens, encoded, content)
 
     def _go_on(self) -> None:
-        """Raise EngineCancelledError where nobody wants the text any more."""
         if self.is_cancelled():
             raise EngineCancelledError("engine-cancelled", "The text is not wanted any more.")
 
@@ -295,7 +293,6 @@ class Whisper:
         return ends_of(len(heard.tokens), self._aligned(heard).alignments)
 
     def _aligned(self, heard: _Heard) -> Any:
-        """Return the forced alignment of the tokens, on the encoding that they were made from."""
         self._go_on()
         (aligned,) = self._model.model.align(
             heard.encoded, list(self._tokenizer.sot_sequence), [heard.tokens], heard.frames

@@ -375,12 +375,10 @@ class Gemma:
         return Draft([*tokens, *end], stands, was_final, self.bias)
 
     def _as_answer(self, text: str) -> list[int]:
-        """Return the tokens of a text as the model would answer it."""
         lead = prompts.render(self._style, "", self._source, self.target).lead
         return self._llama.tokenize(lead + text, special=False)
 
     def _ends(self, token: int) -> bool:
-        """Whether the answer is at its end with this token."""
         if self._ends_at_line and b"\n" in self._llama.piece(token):
             return True
         return self._llama.ends(token)
@@ -407,7 +405,6 @@ class Gemma:
         self._on_step(step)
 
     def _steps(self) -> list[int]:
-        """Return the numbers of layers on the GPU to be tried in turn."""
         if self._gpu_layers == 0:
             return [0]
         if not llama.has_gpu():

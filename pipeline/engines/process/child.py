@@ -92,7 +92,7 @@ def _serve(channel: Channel) -> None:
         _end_without_memory(error)
     except StarkError as error:
         _end_if_without_memory(error)
-        # Of a missing file or a wrong setting it is told as it is; here the library has spoken.
+        # A missing file or a wrong setting is reported as it is; here the library has spoken.
         if error.code == "model-broken" and not is_enough(
             spec.model, addresses=address_limit(), free=free_bytes()
         ):

@@ -22,7 +22,7 @@ _NOT_AGAIN = (
 )
 _FIRST_S, _MOST_S = 1.0, 60.0
 _CALM_S = 120.0
-"""After so long without a death, those before no longer count."""
+"""Seconds without a death after which those before no longer count."""
 
 OUT_OF_MEMORY_CODE: Final = "engine-out-of-memory"
 

@@ -243,7 +243,6 @@ class TranslatorProcess(EngineProcess):
 
 
 def _target_part(value: Mapping[str, Any]) -> TargetPart:
-    """Return a part of a translation from JSON, which makes lists of tuples."""
     lists = {key: tuple(value[key]) for key in ("pieces", "until", "looked_at")}
     return TargetPart(**{**value, **lists})
 

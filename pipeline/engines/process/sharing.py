@@ -71,7 +71,7 @@ class Turns:
         until_s = time.monotonic() + by.deadline_s
         with self._changed:
             self._number += 1
-            # The round of its arrival: who comes back at once stands behind all who wait already.
+            # The round of its arrival: who comes back at once waits behind all who wait already.
             request = _Request(by, self._round + 1, self._number)
             self._waiting.append(request)
             try:

@@ -65,7 +65,7 @@ class ApiServer:
     @property
     def place(self) -> str:
         """Host and port, for people."""
-        # Without a name and a password, which may stand before it.
+        # Without a name and a password, which may come before it.
         return self._base.netloc.rpartition("@")[2]
 
     @property

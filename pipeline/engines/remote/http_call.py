@@ -74,7 +74,7 @@ class HttpCall:
         self._said: queue.SimpleQueue[_Said] = queue.SimpleQueue()
         self._is_closed = False
         self._connection: http.client.HTTPConnection | None = None
-        # Without a name and a password: it stands in messages.
+        # Without a name and a password: it is part of messages.
         self._where = base.netloc.rpartition("@")[2]
         Thread(self._run, "http call", failed=self._broke).start()
 

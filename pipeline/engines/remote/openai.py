@@ -30,7 +30,7 @@ from pipeline.engines.remote.http_call import HttpCall
 from pipeline.text import sentences
 
 _BYTES_A_TOKEN = 3
-"""Fewer than a text of any language that we have has; the server alone could count."""
+"""Fewer than in any language that we have; only the server could count."""
 
 
 class EventReader:
@@ -95,7 +95,7 @@ class Completions(ApiServer):
             raise EngineError("server-gone", f"{self.place} broke off.")
 
     def _piece(self, event: Mapping[str, Any]) -> Piece:
-        # What was said may stand in an event, and must not get into a log: it is not quoted.
+        # An event may hold spoken words, which must not get into a log: it is not quoted.
         if error := event.get("error"):
             raise EngineError("server-failed", f"{self.place} failed: {words_of(error)}.")
         model, choices, usage = event.get("model"), event.get("choices"), event.get("usage") or {}
@@ -154,7 +154,7 @@ class OpenAi(RemoteEngine):
         self,
         text: str,
         on_text: Callable[[str], None] | None = None,
-        draft: str = "",  # noqa: ARG002 - nothing of it can be told to a server
+        draft: str = "",  # noqa: ARG002 - a server takes none
         standing: Standing | None = None,  # noqa: ARG002
         wanted: Sequence[WantedTerm] = (),  # noqa: ARG002
     ) -> Translation:
@@ -177,7 +177,7 @@ class OpenAi(RemoteEngine):
                 parts.append(self._patiently(attempt, until_s))
 
         self._ask(translate_parts)
-        # `join` makes 0.0 of what is not told, and that would be certainty.
+        # `join` makes 0.0 of an unknown confidence, and that would be certainty.
         return replace(join(self.name, parts), avg_logprob=None)
 
     def score(self, text: str, target: str) -> tuple[float, float]:  # noqa: ARG002

@@ -119,7 +119,6 @@ class Transcriptions(ApiServer):
             return self._whole(call, check)
 
     def _read(self, answer: dict[str, Any]) -> Transcription:
-        """Return an answer in our terms. Raises EngineError `server-nonsense`."""
         text, segments, words = (answer.get(key) for key in ("text", "segments", "words"))
         if not isinstance(text, str):
             raise self._nonsense("a transcription without text")
@@ -180,7 +179,6 @@ def _numbers(
 
 
 def _number(value: object) -> float | None:
-    """Return a number of JSON, None for anything else."""
     # To Python true and false are numbers.
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return float(value) if is_number and math.isfinite(value) else None  # type: ignore[arg-type]
@@ -204,7 +202,7 @@ class OpenAiSpeech(RemoteEngine):
 
     All that is spoken goes there as sound. `lang` is the spoken language; `key_file`, `ca_file`,
     `section`: see `ApiServer`, `EngineSpec`. What only a model at hand can do is left out: it
-    begins with no words that stand, looks for no lost tail and does not tell the language.
+    begins with no committed words, looks for no lost tail and does not tell the language.
     """
 
     server: Transcriptions
@@ -267,7 +265,7 @@ class OpenAiSpeech(RemoteEngine):
 def pieces_of(heard: Transcription) -> tuple[Piece, ...]:
     """Return the words of a text with their times, where a server tells these of all of them.
 
-    Some write their words as they stand in the text, with spaces and marks, others without.
+    Some write their words as in the text, with spaces and marks, others without.
     """
     if "".join(word.text for word in heard.words).split() == heard.text.split():
         return tuple(_timed(word, word.text) for word in heard.words)

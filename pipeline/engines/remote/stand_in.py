@@ -18,7 +18,7 @@ from pipeline.engines.remote.openai_speech import OpenAiSpeech
 from pipeline.engines.streaming.incremental import Piece, keep, partial_of
 
 _FIRST_S, _MOST_S = 5.0, 60.0
-"""How long a server that failed is left alone: at first, and at most; doubled in between."""
+"""How long a failed server rests: at first, and at most; doubled in between."""
 _SHARE = 0.6
 """Of the time that a translation may take, what the server gets: the local one needs the rest."""
 
@@ -28,7 +28,7 @@ Made = TypeVar("Made", Translation, Recognition)
 
 
 class _Pair(Generic[Server, Local]):
-    """A server, the local engine behind it, and whether the server is left alone for a while."""
+    """A server, the local engine behind it, and whether the server rests."""
 
     kernels = ""
 
@@ -52,7 +52,7 @@ class _Pair(Generic[Server, Local]):
         self._server.load()
 
     def _ask(self, ask: Callable[[], Made]) -> Made | None:
-        """Return what the server makes; None where it fails, or is left alone."""
+        """Return what the server makes; None where it fails, or rests."""
         if self._rest.is_active(time.monotonic()):
             return None
         self._server.is_cancelled = self.is_cancelled
@@ -138,7 +138,6 @@ class RecognizerStandIn(_Pair[OpenAiSpeech, Recognizer]):
         return replace(made, engine=self._local.name)
 
     def _from_local(self, pcm: Pcm, *, final: bool, prefix: Sequence[int]) -> Recognition:
-        """Return what the local recognizer hears. Raises EngineError."""
         self._local.hotwords, self._local.is_cancelled = self.hotwords, self.is_cancelled
         if final:
             return self._local.recognize(pcm, final=True)
@@ -154,7 +153,7 @@ class RecognizerStandIn(_Pair[OpenAiSpeech, Recognizer]):
         return [piece.id for piece in self._told[: len(prefix)]] == list(prefix)
 
     def _joined(self, made: Recognition, prefix: Sequence[int]) -> Recognition:
-        """Return a partial that begins with what stands, whoever heard that."""
+        """Return a partial that begins with the committed words, whoever heard them."""
         pieces = _pieces(made)
         if self._begins_with(prefix):
             pieces = keep(self._told[: len(prefix)], pieces)

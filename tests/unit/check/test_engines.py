@@ -122,14 +122,6 @@ def test_a_corrupt_one_is_red(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_one_of_another_kind_is_red() -> None:
-    found = told("stt", {"stt.model": str(resolve("marian", "starter"))})
-    assert list(found) == ["model-stt"]
-    assert found["model-stt"].code.startswith("model-")
-    assert found["model-stt"].fix
-
-
-@pytest.mark.slow
 def test_a_model_that_loads_but_talks_nonsense_is_red_at_the_sentence(tmp_path: Path) -> None:
     mixed = tmp_path / "mixed"
     shutil.copytree(resolve("marian", "starter"), mixed)
@@ -141,16 +133,6 @@ def test_a_model_that_loads_but_talks_nonsense_is_red_at_the_sentence(tmp_path: 
     assert found["golden-marian"].code == "golden-missed"
     assert "'mal'" in found["golden-marian"].message
     assert "translate.partial.model" in found["golden-marian"].fix
-
-
-@pytest.mark.slow
-def test_a_damage_that_the_engine_has_no_advice_for_has_a_fix_too(tmp_path: Path) -> None:
-    emptied = tmp_path / "emptied"
-    shutil.copytree(resolve("marian", "starter"), emptied)
-    (emptied / "shared_vocabulary.json").write_text("[]")
-    found = told("marian", {"translate.partial.model": str(emptied)})
-    assert found["model-marian"].code == "model-broken"
-    assert "translate.partial.model" in found["model-marian"].fix
 
 
 def test_only_the_engines_that_are_asked_for_are_rehearsed() -> None:

@@ -266,10 +266,9 @@ def test_a_model_that_loads_and_does_not_work(copy: Path) -> None:
         Whisper(copy).load()
 
 
-@pytest.mark.parametrize("name", ["model.bin", "tokenizer.json"])
-def test_an_incomplete_model(copy: Path, name: str) -> None:
-    (copy / name).unlink()
-    with pytest.raises(ModelError, match=rf"lacks {name}.*\[model-missing\]"):
+def test_an_incomplete_model(copy: Path) -> None:
+    (copy / "tokenizer.json").unlink()
+    with pytest.raises(ModelError, match=r"lacks tokenizer\.json.*\[model-missing\]"):
         Whisper(copy).load()
 
 
@@ -282,10 +281,9 @@ def test_a_model_of_another_kind(tmp_path: Path) -> None:
         Whisper(tmp_path / "model").load()
 
 
-@pytest.mark.parametrize("name", ["distil-large-v3", "owner/name"])
-def test_a_name_is_no_folder_and_nothing_is_fetched(name: str) -> None:
-    with pytest.raises(ModelError, match=rf"there is no {name}.*\[model-missing\]"):
-        Whisper(Path(name)).load()
+def test_a_name_is_no_folder_and_nothing_is_fetched() -> None:
+    with pytest.raises(ModelError, match=r"there is no owner/name.*\[model-missing\]"):
+        Whisper(Path("owner/name")).load()
 
 
 @pytest.mark.slow

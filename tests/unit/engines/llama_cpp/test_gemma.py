@@ -17,7 +17,8 @@ from pipeline.core.resources import bundled
 from pipeline.core.standing import Standing
 from pipeline.core.types import Translation
 from pipeline.engines.ctranslate2.marian import Marian
-from pipeline.engines.llama_cpp.gemma import Gemma
+from pipeline.engines.llama_cpp import llama
+from pipeline.engines.llama_cpp.gemma import Gemma, gpu_steps, in_words
 from pipeline.models.resolve import resolve
 from tests.support.needs import needs_file
 
@@ -109,24 +110,12 @@ def test_nobody_can_speak_a_control_token(good: str, gemma: Gemma) -> None:
     assert gemma.translate("God is good.").text == good
 
 
-def test_the_style_follows_from_the_file(gguf: Path, tmp_path: Path) -> None:
-    assert Gemma(bundled("models", "tiny", "gemma", "x.gguf"))._style == "starter"
-    assert Gemma(tmp_path / "x.gguf")._style == "translategemma"
-
-
 @pytest.mark.slow
 def test_the_head_of_the_prompt_is_evaluated_once(gguf: Path) -> None:
     engine = loaded(gguf, prompt="translategemma")
     first = engine.translate("God is good.")
     assert first.prompt_tokens > 100
     assert first.reused_tokens > first.prompt_tokens - 20, "the warm-up left it there"
-
-
-@pytest.mark.slow
-def test_the_order_of_calls_changes_nothing(gguf: Path, gemma: Gemma) -> None:
-    texts = ["God is good.", "God is great.", "I have a house.", "God is good."]
-    again = [gemma.translate(text).text for text in texts]
-    assert again == [loaded(gguf).translate(text).text for text in texts]
 
 
 def test_whole_words_come_as_they_are_made(gemma: Gemma) -> None:
@@ -177,17 +166,6 @@ def test_a_word_that_does_not_fit(good: str, gguf: Path) -> None:
     with pytest.raises(EngineError, match=r"\[text-too-long\]"):
         engine.translate("God is good. " + "xq" * 500)
     assert engine.translate("God is good.").text == good
-
-
-def test_no_more_tokens_than_the_source_warrants(
-    gemma: Gemma, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(llama_cpp, "llama_vocab_is_eog", lambda *_: False)
-    translation = gemma.translate("God is good.")
-    assert translation.stopped in {"length", "loop"}
-    assert translation.tokens <= 20 + 2.5 * len(
-        gemma._llama.tokenize("God is good.", special=False)
-    )
 
 
 def test_the_token_cap(gemma: Gemma, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -268,20 +246,15 @@ def test_a_missing_file(tmp_path: Path) -> None:
         Gemma(tmp_path).load()
 
 
-@pytest.mark.parametrize("share", [0.0, 0.01, 0.99])
-def test_a_truncated_file(gguf: Path, tmp_path: Path, share: float) -> None:
+@pytest.mark.parametrize("share", [0.0, 0.01, 0.99, None])
+def test_a_truncated_file(gguf: Path, tmp_path: Path, share: float | None) -> None:
+    """None: one that only begins like a GGUF file."""
     broken = tmp_path / "broken.gguf"
-    broken.write_bytes(gguf.read_bytes()[: int(share * gguf.stat().st_size)])
+    whole = gguf.read_bytes()
+    junk = b"GGUF" + b"junk" * 1000
+    broken.write_bytes(junk if share is None else whole[: int(share * len(whole))])
     with pytest.raises(ModelError, match=r"broken\.gguf cannot be loaded.*\[model-broken\]"):
         Gemma(broken).load()
-
-
-def test_junk(tmp_path: Path) -> None:
-    junk = tmp_path / "junk.gguf"
-    for content in (b"junk" * 1000, b"GGUF" + b"junk" * 1000):
-        junk.write_bytes(content)
-        with pytest.raises(ModelError, match=r"\[model-broken\]"):
-            Gemma(junk).load()
 
 
 def test_a_language_that_the_prompt_cannot_name(gguf: Path) -> None:
@@ -294,7 +267,11 @@ def test_no_gpu_at_all(good: str, gguf: Path, monkeypatch: pytest.MonkeyPatch) -
     steps: list[str] = []
     engine = loaded(gguf, gpu_layers=-1, on_step=steps.append)
     assert engine.translate("God is good.").text == good
-    assert steps == ["all layers on the GPU: no GPU that llama.cpp can use; the CPU alone"]
+    retreat = "all layers on the GPU: no GPU that llama.cpp can use; the CPU alone"
+    assert steps == [retreat]
+    with structlog.testing.capture_logs() as logs:
+        loaded(gguf, gpu_layers=-1)
+    assert [entry["step"] for entry in logs if entry["log_level"] == "warning"] == [retreat]
 
 
 @pytest.mark.parametrize(
@@ -354,15 +331,6 @@ def test_a_gpu_that_fails_at_work(gguf: Path, monkeypatch: pytest.MonkeyPatch) -
     loaded(gguf, gpu_layers=4, on_step=steps.append)
     assert events[:3] == ["llama_init_from_model", "llama_free", "llama_init_from_model"]
     assert steps == ["4 layers on the GPU: llama_decode returned -2; trying 2 layers on the GPU"]
-
-
-def test_a_retreat_is_logged(gguf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(llama_cpp, "llama_supports_gpu_offload", lambda: False)
-    with structlog.testing.capture_logs() as logs:
-        loaded(gguf, gpu_layers=5)
-    assert [entry["step"] for entry in logs if entry["log_level"] == "warning"] == [
-        "5 layers on the GPU: no GPU that llama.cpp can use; the CPU alone"
-    ]
 
 
 @pytest.mark.slow
@@ -529,3 +497,18 @@ class TestRealWeights:
         drafted = real.translate(said, draft=alone.text)
         assert drafted.text == alone.text
         assert drafted.draft_tokens >= alone.tokens // 2
+
+
+def test_half_is_tried_where_all_is_refused_and_then_the_cpu() -> None:
+    (starter,) = bundled("models", "tiny", "gemma").glob("*.gguf")
+    layers = llama.layers(starter)
+    assert layers > 2
+    assert gpu_steps(starter, -1, 1.0) == [-1, layers // 2, 0]
+    assert gpu_steps(starter, -1, 0.5) == [layers // 2, 0]
+    assert gpu_steps(starter, 1, 1.0) == [1, 0]
+    assert gpu_steps(starter, 0, 1.0) == [0]
+
+
+def test_people_read_where_the_layers_are() -> None:
+    told = [in_words(layers) for layers in (-1, 12, 0)]
+    assert told == ["all layers on the GPU", "12 layers on the GPU", "the CPU alone"]

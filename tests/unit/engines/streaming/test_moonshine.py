@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -35,11 +34,10 @@ def model() -> Path:
 
 
 @pytest.fixture(scope="module")
-def moonshine(model: Path) -> Iterator[IncrementalRecognizer]:
+def moonshine(model: Path) -> IncrementalRecognizer:
     engine = IncrementalRecognizer(Moonshine(model, section="stt"))
     engine.load()
-    yield engine
-    engine.close()
+    return engine
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +100,6 @@ def test_all_in_one_piece_is_heard_as_in_many(model: Path, sentence: Pcm) -> Non
     assert [piece.text for piece in parts.committed] == [piece.text for piece in whole.committed]
     assert whole.committed
     assert whole.tail == ()
-    engine.close()
 
 
 @pytest.mark.slow
