@@ -201,11 +201,11 @@ class Whisper:
             min(length, len(self._tokenizer.decode(ids[: count + 1]).lstrip()))
             for count in range(len(ids))
         )
-        return replace(
-            heard.recognition,
-            tokens=tuple(map(Token, ids, pieces, until)),
-            ends_s=self._ends_s(replace(heard, tokens=ids)) if self.has_alignment else (),
-        )
+        ends_s: tuple[float, ...] = ()
+        if ids and self.has_alignment:
+            ends_s = ends_of(len(ids), self._aligned(replace(heard, tokens=ids)).alignments)
+        tokens = tuple(map(Token, ids, pieces, until))
+        return replace(heard.recognition, tokens=tokens, ends_s=ends_s)
 
     def _decode(
         self, pcm: Pcm, window_s: float, *, telling: bool, prefix: Sequence[int] = ()
@@ -285,12 +285,6 @@ class Whisper:
             heard = rest
         whole = reduce(joined, [*parts, heard.recognition])
         return replace(whole, lost_tail_s=round(lost_s, 2), tail_recovered=bool(parts))
-
-    def _ends_s(self, heard: _Heard) -> tuple[float, ...]:
-        """Return when each token was over; () where the alignment leaves one out."""
-        if not heard.tokens:
-            return ()
-        return ends_of(len(heard.tokens), self._aligned(heard).alignments)
 
     def _aligned(self, heard: _Heard) -> Any:
         self._go_on()

@@ -53,16 +53,6 @@ def keep() -> Iterator[Callable[..., Kept]]:
         yield make
 
 
-@pytest.fixture(scope="module")
-def living() -> Iterator[Kept]:
-    """Yield a process that nothing happens to."""
-    with kept_processes() as make:
-        kept = make("partial")
-        assert kept.process.memory_bytes == 0
-        kept.process.load()
-        yield kept
-
-
 @pytest.fixture
 def no_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have each successor started at once."""
@@ -228,21 +218,20 @@ def test_a_death_while_nobody_asks_is_mended_and_leaves_no_descriptor_and_no_thr
     assert (threading.active_count(), open_files()) == (threads, files)
 
 
-def test_signals_to_the_whole_service_are_the_daemons(living: Kept) -> None:
+def test_signals_to_the_service_are_the_daemons_and_the_kernel_takes_the_engine_first(
+    keep: Callable[..., Kept],
+) -> None:
+    living = keep("partial")
+    assert living.process.memory_bytes == 0
+    living.process.load()
     before = living.pid
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         os.kill(before, number)
         assert living.ask()
     assert living.pid == before
-
-
-def test_the_kernel_takes_it_before_the_daemon(living: Kept) -> None:
     score = int(Path(f"/proc/{living.pid}/oom_score_adj").read_text())
     assert score > int(Path("/proc/self/oom_score_adj").read_text())
     assert Path(f"/proc/{living.pid}/comm").read_text().strip() == "stark-partial"
-
-
-def test_memory_is_told(living: Kept) -> None:
     assert living.process.loaded_bytes > 20_000_000
 
 
