@@ -139,8 +139,7 @@ class Gemma:
     is tried first (0..1), `context` in tokens,
     `batch` how many are evaluated at once, `draft` how many tokens of a draft are checked at once
     (0: none). A translation that takes longer than `deadline_s` is given up.
-    `section`: see `EngineSpec`. `on_step` hears of every retreat
-    from the GPU while the model is loaded; without it the log does.
+    `section`: see `EngineSpec`.
     """
 
     name = "gemma"
@@ -162,7 +161,6 @@ class Gemma:
         draft: int = 0,
         deadline_s: float = 8.0,
         section: str = "",
-        on_step: Callable[[str], None] | None = None,
     ) -> None:
         self._path = path
         self._section = section
@@ -181,7 +179,6 @@ class Gemma:
         self.is_cancelled = never
         self.bias = _STANDS
         """What the words of a draft are worth that are on screen already."""
-        self._on_step = on_step or (lambda step: log.warning("gpu", step=step))
         self.degraded_reason = ""
         self.gpu_layers = 0
         """Layers that are on the GPU, once it has loaded."""
@@ -402,7 +399,7 @@ class Gemma:
 
     def _retreat(self, step: str) -> None:
         self.degraded_reason = step
-        self._on_step(step)
+        log.warning("gpu", step=step)
 
     def _steps(self) -> list[int]:
         if self._gpu_layers == 0:

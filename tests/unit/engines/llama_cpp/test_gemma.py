@@ -262,16 +262,18 @@ def test_a_language_that_the_prompt_cannot_name(gguf: Path) -> None:
         Gemma(gguf, target="xx").load()
 
 
+def retreats(gguf: Path, gpu_layers: int) -> tuple[Gemma, list[str]]:
+    """The loaded engine, and every retreat from the GPU that the log was told."""
+    with structlog.testing.capture_logs() as logs:
+        engine = loaded(gguf, gpu_layers=gpu_layers)
+    return engine, [entry["step"] for entry in logs if entry["log_level"] == "warning"]
+
+
 def test_no_gpu_at_all(good: str, gguf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(llama_cpp, "llama_supports_gpu_offload", lambda: False)
-    steps: list[str] = []
-    engine = loaded(gguf, gpu_layers=-1, on_step=steps.append)
+    engine, steps = retreats(gguf, -1)
     assert engine.translate("God is good.").text == good
-    retreat = "all layers on the GPU: no GPU that llama.cpp can use; the CPU alone"
-    assert steps == [retreat]
-    with structlog.testing.capture_logs() as logs:
-        loaded(gguf, gpu_layers=-1)
-    assert [entry["step"] for entry in logs if entry["log_level"] == "warning"] == [retreat]
+    assert steps == ["all layers on the GPU: no GPU that llama.cpp can use; the CPU alone"]
 
 
 @pytest.mark.parametrize(
@@ -298,8 +300,7 @@ def test_a_full_gpu(
 
     monkeypatch.setattr(llama_cpp, "llama_supports_gpu_offload", lambda: True)
     monkeypatch.setattr(llama_cpp, "llama_model_load_from_file", limited)
-    steps: list[str] = []
-    engine = loaded(gguf, gpu_layers=asked, on_step=steps.append)
+    engine, steps = retreats(gguf, asked)
     assert asks == tried
     assert len(steps) == len(tried) - 1
     assert all("on the GPU: " in step and "; trying " in step for step in steps)
@@ -327,20 +328,17 @@ def test_a_gpu_that_fails_at_work(gguf: Path, monkeypatch: pytest.MonkeyPatch) -
         lambda *a: -2 if events == ["llama_init_from_model"] else decode(*a),
     )
     monkeypatch.setattr(llama_cpp, "llama_supports_gpu_offload", lambda: True)
-    steps: list[str] = []
-    loaded(gguf, gpu_layers=4, on_step=steps.append)
+    _, steps = retreats(gguf, 4)
     assert events[:3] == ["llama_init_from_model", "llama_free", "llama_init_from_model"]
     assert steps == ["4 layers on the GPU: llama_decode returned -2; trying 2 layers on the GPU"]
 
 
 @pytest.mark.slow
 def test_every_step_fails(gguf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    steps: list[str] = []
     monkeypatch.setattr(llama_cpp, "llama_supports_gpu_offload", lambda: True)
     monkeypatch.setattr(llama_cpp, "llama_init_from_model", lambda *_: None)
     with pytest.raises(ModelError, match=r"lower context.*\[model-broken\]"):
-        Gemma(gguf, gpu_layers=-1, on_step=steps.append).load()
-    assert len(steps) == 2
+        Gemma(gguf, gpu_layers=-1).load()
 
 
 @pytest.fixture(scope="module")
