@@ -207,10 +207,9 @@ def test_a_text_that_ends_amid_a_word_is_completed(
         heard = [[model.recognize(pcm, final=final) for pcm in v.utterances] for v in voices]
         return [Recognition(" ".join(each.text for each in parts)) for parts in heard]
 
-    whole = error_rate(hear(final=True), told)
     monkeypatch.setattr(Whisper, "_decode", first_half(Whisper._decode))
     assert error_rate(hear(final=False), told) > 0.35
-    assert error_rate(hear(final=True), told) < whole + 0.04
+    assert error_rate(hear(final=True), told) < 0.12, "of the whole texts it is 0.08"
 
 
 @pytest.mark.slow

@@ -275,19 +275,20 @@ def several_at_a_time(url: str) -> None:
         assert must in text.text
 
 
+@pytest.fixture(scope="module")
+def local() -> str:
+    """Return the text of the same model in this process."""
+    from pipeline.engines.llama_cpp.gemma import Gemma
+    from pipeline.models.resolve import resolve
+
+    made = Gemma(resolve("gemma", "tiny"), deadline_s=PATIENT_S)
+    made.load()
+    return made.translate(TEXT).text
+
+
 @pytest.mark.slow
 class TestRealServer:
     """With the starter model: llama_cpp.server, started as `serve-model` does it; llama-server."""
-
-    @pytest.fixture(scope="class")
-    def local(self) -> str:
-        """Return the text of the same model in this process."""
-        from pipeline.engines.llama_cpp.gemma import Gemma
-        from pipeline.models.resolve import resolve
-
-        made = Gemma(resolve("gemma", "tiny"), deadline_s=PATIENT_S)
-        made.load()
-        return made.translate(TEXT).text
 
     def test_its_key_and_its_model_are_checked(self, tmp_path: Path) -> None:
         key = tmp_path / "key"
