@@ -22,6 +22,7 @@ try it:
   stark-translate demo                       a recorded service, with wall, phone and operator page
   stark-translate run --input sermon.wav     caption a recording; --from en --to es,fr
 before a service:
+  stark-translate setup                      once: languages, microphone, models, check
   stark-translate devices --meter            find the microphone and test its level
   stark-translate models pull whisper-base   download a model; `models list` shows all
   stark-translate budget                     which models fit this machine
@@ -51,6 +52,7 @@ exit codes: 0 clean, 1 something broke, 2 wrong usage, 70 a model that crashes, 
 MODULES = {
     **dict.fromkeys(("run", "dry-run"), "run"),
     "demo": "demo",
+    "setup": "setup",
     "serve-model": "serve_model",
     **{
         name: name
@@ -72,7 +74,7 @@ _INSTEAD = {
     "logs": "They are in its window; of a system service: journalctl -u stark-translate",
     "open": "`stark-translate desk` opens the operator page.",
     "list": "`stark-translate sessions` lists services, `stark-translate models list` models.",
-    "setup": "`stark-translate demo` to try it, then `stark-translate check`.",
+    "install": "`stark-translate setup` sets this machine up.",
     "update": "`git pull`, then systemd/install.sh again (docs/MACHINE.md).",
 }
 """What is meant by words that are commands of other programs."""

@@ -11,7 +11,7 @@ import json
 import re
 import shutil
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -20,12 +20,12 @@ from pipeline.config.spelling import EXPERT, without_expert
 from pipeline.core.errors import ConfigError
 from pipeline.core.files import sync, write_whole
 
-Value: TypeAlias = bool | int | float | str
+Value: TypeAlias = bool | int | float | str | Sequence[Mapping[str, str]]
 
 _TABLE = re.compile(r"\s*\[{1,2}([A-Za-z0-9_.\-]+)\]{1,2}\s*(?:#.*)?$")
 _KEY = re.compile(
     r"""(?P<before>\s*(?P<key>[A-Za-z0-9_.\-]+)\s*=\s*)
-        (?P<value>"(?:[^"\\]|\\.)*"|'[^']*'|[^\s\#"']+)
+        (?P<value>"(?:[^"\\]|\\.)*"|'[^']*'|\[[^\]\#]*\]|[^\s\#"']+)
         (?P<space>\s*?)(?P<after>(?:\s\#.*)?)$""",
     re.VERBOSE,
 )
@@ -96,7 +96,12 @@ def write(file: Path, changes: Mapping[str, Value], now: datetime) -> tuple[str,
 
 def toml(value: Value) -> str:
     """Return a value in TOML's notation."""
-    # For these types JSON's notation is valid TOML.
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        tables = (
+            ", ".join(f"{key} = {toml(text)}" for key, text in each.items()) for each in value
+        )
+        return f"[{', '.join(f'{{ {table} }}' for table in tables)}]"
+    # For the other types JSON's notation is valid TOML.
     return json.dumps(value, ensure_ascii=False)
 
 

@@ -207,6 +207,7 @@ class Final(OnServer):
     stream: Annotated[bool, NEXT_UTTERANCE] = True
     deadline_s: Annotated[float, Field(gt=0, le=600), NEXT_UTTERANCE] = 8.0
     stability: Annotated[Literal["calm", "best"], NEXT_UTTERANCE] = "calm"
+    search: Annotated[bool, NEXT_UTTERANCE] = True
 
 
 class Compare(OnServer):

@@ -179,6 +179,18 @@ class Transcript:
 
 
 @dataclass(frozen=True, slots=True)
+class Alternative:
+    """A translation that a translator might have given instead."""
+
+    text: str
+    avg_logprob: float
+    """As `Translation.avg_logprob`."""
+    whole_logprob: float
+    """The mean with the end behind the text, which tells a text that breaks off from a whole one.
+    """
+
+
+@dataclass(frozen=True, slots=True)
 class Translation:
     """A translator's result for one text."""
 
@@ -199,6 +211,8 @@ class Translation:
     """What a commit policy decides on; empty if no `standing` was given."""
     repairs: tuple[TermRepair, ...] = ()
     """Church words that were put in where they were missing."""
+    alternatives: tuple[Alternative, ...] = ()
+    """This one and others that the translator has looked at; empty unless it was asked for them."""
 
 
 @dataclass(frozen=True, slots=True)

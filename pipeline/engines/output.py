@@ -76,6 +76,7 @@ def join(engine: str, parts: Sequence[Translation]) -> Translation:
         draft_tokens=sum(part.draft_tokens for part in parts),
         parts=tuple(told for part in parts for told in part.parts),
         repairs=tuple(repair for part in parts for repair in part.repairs),
+        alternatives=parts[0].alternatives if len(parts) == 1 else (),
         stopped=next((part.stopped for part in parts if part.stopped != "end"), "end"),
     )
 

@@ -88,13 +88,38 @@ class Translator(Protocol):
 
 
 @runtime_checkable
-class Scorer(Protocol):
-    """A quick translator that can judge a translation; any thread may ask."""
+class Searcher(Protocol):
+    """A translator that can look at more than one translation."""
 
-    def score(self, text: str, target: str) -> tuple[float, float]:
-        """Return the mean log-probability of `target` as a translation of `text`, and that of its
-        least likely token. Raises EngineError.
+    def search(
+        self,
+        text: str,
+        *,
+        rivals: Sequence[str],
+        on_text: Callable[[str], None] | None = None,
+        draft: str = "",
+        standing: Standing | None = None,
+        wanted: Sequence[WantedTerm] = (),
+    ) -> Translation:
+        """Translate as a Translator does; the result may have `alternatives`.
+
+        `rivals` are translations by others, which are weighed too. Raises EngineError.
         """
+
+
+@runtime_checkable
+class Scorer(Protocol):
+    """A quick translator that can judge translations and suggest some; any thread may ask."""
+
+    def score(self, text: str, targets: Sequence[str]) -> list[tuple[float, float]]:
+        """Return how likely each of `targets` is as a translation of `text`.
+
+        The mean log-probability of its tokens, and that of the least likely one. Raises
+        EngineError.
+        """
+
+    def alternatives(self, text: str) -> list[str]:
+        """Return its best translations of `text`, none of a text in parts. Raises EngineError."""
 
 
 def until_deadline(engine: Translator) -> Callable[[], None]:

@@ -46,7 +46,7 @@ def repair(
     `before` is the text's mean log-probability, `said` what it translates. A term's words replace
     those of its slot, never a name or another term's; all others stay as they are.
     """
-    missing = [term for term in wanted if term.forms and shown(text, term) is None]
+    missing = lacking(text, wanted)
     if not missing:
         return Repaired(text)
     others = [*taken(text, wanted), *names(text, said, wanted)]
@@ -63,6 +63,11 @@ def repair(
         if before - scores[best] <= _DROP:
             done.append((way, TermRepair(term.term, way.found, way.written)))
     return Repaired(_with(text, [filled for filled, _ in done]), tuple(told for _, told in done))
+
+
+def lacking(text: str, wanted: Sequence[WantedTerm]) -> list[WantedTerm]:
+    """Return the terms of which a translation has no rendering."""
+    return [term for term in wanted if term.forms and shown(text, term) is None]
 
 
 def _with(text: str, filled: Sequence[Filled]) -> str:

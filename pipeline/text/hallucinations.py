@@ -40,6 +40,9 @@ OTHER_LANG_PROB = 0.15
 in Spanish, from 0.3 on in English; not asked of less than 1.5 s, which may be any language.
 """
 
+UNSURE_OTHER_LANG_PROB = 0.25
+"""The same where Whisper is unsure of what it wrote."""
+
 _LETTERS_A_WORD = 4
 _LANG_S = 1.5
 _LOOP_COUNT = 4
@@ -86,7 +89,8 @@ def reason(
     patient = worship or is_unspaced(text)
     repetitive = _above(recognition.compression_ratio, limits.compression_ratio)
     # "Amen", "Hosanna": words of worship are alike in all languages, and pass below.
-    foreign = _below(recognition.lang_prob, OTHER_LANG_PROB) and duration_s >= _LANG_S
+    least = UNSURE_OTHER_LANG_PROB if unsure else OTHER_LANG_PROB
+    foreign = _below(recognition.lang_prob, least) and duration_s >= _LANG_S
     signs = {
         "empty": not found,
         "no-speech": silent and _below(recognition.avg_logprob, limits.avg_logprob),

@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from pipeline.config.editor import Value
 from pipeline.config.schema import Settings
 from pipeline.models.registry import Role
 
+Value: TypeAlias = bool | int | float | str
 Values: TypeAlias = Mapping[str, Value]
 """Settings by key path."""
 

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import structlog
 
-from pipeline.config.editor import Value
 from pipeline.config.loader import changed, leaves
 from pipeline.config.schema import Settings
 from pipeline.core.errors import EngineError, ModelError, StarkError
@@ -31,7 +30,7 @@ from pipeline.models.library import ModelLibrary
 from pipeline.models.registry import KEYS, Role
 from pipeline.models.resolve import resolve
 from pipeline.tuning import plan
-from pipeline.tuning.plan import Machine, Step, Trial, Values
+from pipeline.tuning.plan import Machine, Step, Trial, Value, Values
 from pipeline.tuning.workload import (
     Work,
     figures_of,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import queue
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from pipeline.church.fidelity.given_text import given
@@ -31,6 +31,13 @@ from pipeline.workers.work_log import WorkLog
 
 _STREAM_S = 0.25
 """The final's words reach the screen at most this often."""
+
+_SLOW_S = 2.0
+"""An engine that took longer for the last final looks at one answer only, and is seen at work."""
+_SECOND = 0.5
+"""What the quick translator's opinion weighs beside the final translator's own."""
+_TAKEN_BACK = 0.02
+"""What each committed word that changes counts against a translation (mean log-probability)."""
 
 _REST_S = (15.0, 60.0)
 """How long the engine is left alone after too many errors in a row: at first, and at most."""
@@ -64,6 +71,7 @@ class Translate(Worker):
         self._drafts = drafts
         self._degradation = degradation
         self._free_s = 0.0
+        self._took_s = 0.0  # for the last final
         self._backoff = Backoff(after=FAULTS_IN_A_ROW, first_s=_REST_S[0], most_s=_REST_S[1])
         self._is_stale = is_stale
         self._makes_way = False  # what it is at can wait for drafts
@@ -205,6 +213,10 @@ class Translate(Worker):
         # probably goes on: of that the screens keep what stands already.
         is_over = draft.transcript.goes_on < HALF
         may_stream = final.stream and is_over and not self.settings.church.hold_doubtful
+        # With another caption waiting there is no time for more than one answer.
+        searches = final.search and self._scorer is not None and self._drafts.empty()
+        # Among several answers nobody knows yet which of them it will be.
+        may_stream = may_stream and (not searches or self._took_s > _SLOW_S)
         try:
             caption = translate(
                 self._translator,
@@ -220,6 +232,7 @@ class Translate(Worker):
                 else None,
                 church=self.settings.church,
                 glossary=self._glossaries.of(self._lang) if self._glossaries else None,
+                suggest=self._suggested if searches else None,
             )
         except EngineCancelledError:
             return None
@@ -234,11 +247,49 @@ class Translate(Worker):
             self._failed(EngineError("final-unusable", f"The final cannot be shown: {wrong}."))
             return as_final(replace(draft, span=caption.span))
         self._backoff.succeeded()
-        self._look_at_language(caption.text)
+        self._took_s = time.monotonic() - start_s
         stood = draft.text[: draft.stable] if draft.lang == self._lang else ""
+        caption = self._best(caption, stood)
+        self._look_at_language(caption.text)
         revised = draft.revised + revised_words(stood, caption.text)
         opinion = self._opinion(draft, caption) if self.settings.church.doubt else None
         return as_final(replace(caption, revised=revised, opinion=opinion))
+
+    def _suggested(self, text: str) -> Sequence[str]:
+        """Return the quick translator's best translations, none where it cannot say."""
+        try:
+            return self._scorer.alternatives(text) if self._scorer else ()
+        except EngineError:  # of that the worker that translates with it tells
+            return ()
+
+    def _best(self, caption: Caption, stood: str) -> Caption:
+        """Return the caption with the translation that both translators together hold likeliest.
+
+        `stood` is what was committed on screen: each of its words that changes counts against one.
+        """
+        made = caption.translation
+        if made is None or not made.alternatives or self._scorer is None:
+            return caption
+        texts = [each.text for each in made.alternatives]
+        try:
+            scores = self._scorer.score(self._given(caption), texts)
+        except EngineError:
+            scores = []
+        found = [
+            (own.whole_logprob + _SECOND * mean - _TAKEN_BACK * revised_words(stood, own.text), own)
+            for own, (mean, _) in zip(made.alternatives, scores, strict=False)
+            if not gibberish(own.text, self._lang)
+        ]
+        _, best = max(found, key=lambda each: each[0], default=(0.0, made.alternatives[0]))
+        made = replace(made, alternatives=())
+        if best.text != made.text:
+            made = replace(made, text=best.text, avg_logprob=best.avg_logprob, repairs=())
+        return replace(caption, text=made.text, translation=made)
+
+    def _given(self, caption: Caption) -> str:
+        """Return the text that the translators got."""
+        said = caption.transcript
+        return given(said.text, said.lang, self.settings.church)
 
     def _look_at_language(self, text: str) -> None:
         """Tell that the finals have gone over to another language. They are shown all the same:
@@ -253,10 +304,8 @@ class Translate(Worker):
         """Return what the quick translator thinks of a final; None where it cannot say."""
         if self._scorer is None or draft.lang != self._lang:
             return None
-        said = caption.transcript
         try:
-            text = given(said.text, said.lang, self.settings.church)
-            mean, least = self._scorer.score(text, caption.text)
+            ((mean, least),) = self._scorer.score(self._given(caption), [caption.text])
         except EngineError:  # of that the worker that translates with it tells
             return None
         return Opinion(round(mean, 4), round(least, 4), agreement(draft.text, caption.text))

@@ -40,7 +40,7 @@ class Given(Marian):
             max_decoding_length=len(pieces) + 1,
             return_attention=True,
         )[0]
-        made = Translation(target, self.name, avg_logprob=self.score(text, target)[0])
+        made = Translation(target, self.name, avg_logprob=self.score(text, [target])[0][0])
         attention = self._attention(result)[: len(pieces)]
         return self._with_terms(text, made, attention, pieces, wanted)
 

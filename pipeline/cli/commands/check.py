@@ -18,6 +18,7 @@ from pipeline.check.checks import checks
 from pipeline.check.engines import EngineChecks
 from pipeline.check.result import Check, Result, Verdict, keep, results
 from pipeline.cli.options import Commands, add_command, add_hearing, add_serving, settings_of
+from pipeline.config.loader import Loaded
 from pipeline.core import logs
 from pipeline.core.errors import ConfigError
 
@@ -48,23 +49,33 @@ def add(commands: Commands) -> None:
 
 
 def _check(arguments: argparse.Namespace) -> int:
-    console = Console(quiet=arguments.json, highlight=False)
     try:
         loaded = settings_of(arguments)
     except ConfigError as error:
+        console = Console(quiet=arguments.json, highlight=False)
         fix = error.fix or _SETTINGS_FIX
         # Without settings no other check can run; this one still has a result, also as JSON.
         wrong = Result("settings", False, error.message, fix, error.code, 0.0)
         _show(console, wrong)
         _conclude(console, [wrong], [], as_json=arguments.json)
         return ConfigError.exit_code
+    return check_all(
+        loaded, audio=not arguments.no_audio, seconds=arguments.seconds, as_json=arguments.json
+    )
+
+
+def check_all(
+    loaded: Loaded, *, audio: bool = True, seconds: float = 3.0, as_json: bool = False
+) -> int:
+    """Run and show all checks, the microphone's with `audio`; return the exit code."""
+    console = Console(quiet=as_json, highlight=False)
     log = loaded.settings.log
     # The checks say themselves what loads.
     logs.configure_quietly(log.level, log.format)
     outcomes = []
     waiting = console.status("") if console.is_terminal else nullcontext()
     with waiting as status, EngineChecks(loaded.settings) as rehearsal:
-        planned = checks(loaded, rehearsal, audio=not arguments.no_audio, seconds=arguments.seconds)
+        planned = checks(loaded, rehearsal, audio=audio, seconds=seconds)
 
         def begin(check: Check) -> None:
             if status is not None:
@@ -77,7 +88,7 @@ def _check(arguments: argparse.Namespace) -> int:
         directory = Path(loaded.settings.session.directory)
         keep(directory, outcomes, loaded.settings)
     left_out = [check.name for check in planned if check.name not in {r.name for r in outcomes}]
-    _conclude(console, outcomes, left_out, as_json=arguments.json)
+    _conclude(console, outcomes, left_out, as_json=as_json)
     # The first check is that of the settings, which have an exit code of their own.
     if not outcomes[0].ok:
         return ConfigError.exit_code

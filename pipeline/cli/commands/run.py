@@ -30,6 +30,7 @@ from pipeline.config.loader import Loaded
 from pipeline.config.schema import Settings
 from pipeline.core import logs
 from pipeline.core.errors import ModelCrashError, StarkError
+from pipeline.core.resources import SHIPPED_MODELS
 from pipeline.core.threads import Thread
 from pipeline.core.types import Mode
 from pipeline.daemon.context.sinks import Screen
@@ -49,6 +50,7 @@ from pipeline.workers.engines import Engines, TargetEngines
 log = structlog.get_logger()
 
 SYNTHETIC = "The starter recognizer knows synthetic voices only."
+TRIAL = "The translator that ships is for trying things out, not for a service."
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +112,7 @@ def _dry_run(arguments: argparse.Namespace) -> int:
     return serve(loaded, "dry-run", then=then)
 
 
-def _say_models(settings: Settings) -> None:
+def _say_models(settings: Settings, mode: Mode) -> None:
     """Log what this runs on, and what would be better than the starter."""
     names = names_in_use(settings)
     log.info("models", **{engine.replace(" ", "_"): name for engine, name in names.items()})
@@ -118,6 +120,10 @@ def _say_models(settings: Settings) -> None:
         log.info("sound is sent", server=urlsplit(settings.server_of(settings.stt).url).netloc)
     if names["recognizer"] == STARTER_MODEL:
         log.warning("starter", reason=SYNTHETIC, better=f"stark-translate models pull {FIRST}")
+    # Whoever tries a recording knows that it is a trial.
+    live = mode == "live" and not settings.audio.input
+    if live and names.get("final translator") in SHIPPED_MODELS:
+        log.warning("starter", reason=TRIAL, better="stark-translate setup")
 
 
 def serve(
@@ -153,7 +159,7 @@ def _caption(
     settings, screen = loaded.settings, make_screen(at_desk)
     recognizer = recognizer_name(settings)
     logs.configure(settings.log.level, settings.log.format)
-    _say_models(settings)
+    _say_models(settings, mode)
     for line in loaded.advice:
         log.warning("old setting", advice=line)
     if mode == "live" and settings.translate.compare.engine != "none":

@@ -27,6 +27,8 @@ _FILES = ("model.bin", "config.json", "source.spm", "target.spm")
 _LANGUAGE = ">>{}<<"
 _IS_LANGUAGE = re.compile(r">>[\w-]+<<")
 _MAX_PIECES = 80
+_BEAM = 4
+"""Translations that are suggested to the final translator."""
 """Longest source handed over at once. Models have 256 positions or more; the cap stays below."""
 
 
@@ -133,23 +135,37 @@ class Marian:
             on_text(whole.text)
         return whole
 
-    def score(self, text: str, target: str) -> tuple[float, float]:
-        """Return the mean log-probability of `target` as a translation, and that of its least
-        likely token. Raises EngineError `marian-failed`, also where these are no numbers: a
-        damaged model gives such.
+    def score(self, text: str, targets: Sequence[str]) -> list[tuple[float, float]]:
+        """Return the mean log-probability of each translation, and that of its least likely token.
+
+        Raises EngineError `marian-failed`, also where these are no numbers: a damaged model gives
+        such.
         """
         try:
-            source, pieces = (
-                self._source.encode(text, out_type=str),
-                self._target.encode(target, out_type=str),
-            )
-            scored = self._translator.score_batch([self._asked(source)], [pieces])[0]
+            source = self._asked(self._source.encode(text, out_type=str))
+            pieces = self._target.encode(list(targets), out_type=str)
+            scored = self._translator.score_batch([source] * len(pieces), pieces)
         except Exception as error:
             raise EngineError("marian-failed", f"{self.name}: {error}.") from error
-        logprobs = scored.log_probs
-        if not logprobs or not all(map(math.isfinite, logprobs)):
+        found = [each.log_probs for each in scored]
+        if not all(logprobs and all(map(math.isfinite, logprobs)) for logprobs in found):
             raise EngineError("marian-failed", f"{self.name}: it gives a translation no score.")
-        return sum(logprobs) / len(logprobs), min(logprobs)
+        return [(sum(logprobs) / len(logprobs), min(logprobs)) for logprobs in found]
+
+    def alternatives(self, text: str) -> list[str]:
+        """Return the best translations, none of a text in parts. Raises EngineError."""
+        if len(list(sentences.split(text))) != 1 or not self._fits(text):
+            return []
+        try:
+            result = self._translator.translate_batch(
+                [self._asked(self._source.encode(text, out_type=str))],
+                beam_size=_BEAM,
+                num_hypotheses=_BEAM,
+                max_decoding_length=20 + int(2.5 * len(self._source.encode(text))),
+            )[0]
+            return [self._target.decode(pieces) for pieces in result.hypotheses]
+        except Exception as error:
+            raise EngineError("marian-failed", f"{self.name}: {error}.") from error
 
     def _parts(
         self,

@@ -2,103 +2,31 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import accumulate
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal, TypedDict
 
 import structlog
 
-from pipeline.core.errors import EngineError, ModelError
+from pipeline.core.errors import EngineCancelledError, EngineError, ModelError
 from pipeline.core.standing import Standing
 from pipeline.core.terms import WantedTerm, by_part
-from pipeline.core.types import Translation
+from pipeline.core.types import Alternative, Translation
 from pipeline.engines import prompts
 from pipeline.engines.llama_cpp import llama
-from pipeline.engines.llama_cpp.gemma_terms import Answer, repair_answer
+from pipeline.engines.llama_cpp import speculative as drafting
+from pipeline.engines.llama_cpp.decoding import Decoding, Written
+from pipeline.engines.llama_cpp.gemma_terms import Answer, AnswerScorer, repair_answer
+from pipeline.engines.llama_cpp.speculative import Bias, Draft
 from pipeline.engines.output import WholeWords, growing, join, one_line
 from pipeline.engines.protocols import never, until_deadline
 from pipeline.engines.specification import setting
+from pipeline.engines.term_repair import lacking
 from pipeline.text import repetition, sentences
 
 log = structlog.get_logger()
-
-_LONGEST = 4
-"""So many tokens in common are enough to be sure of the place."""
-
-
-def place_in(draft: Sequence[int], made: Sequence[int]) -> int | None:
-    """Return the index in `draft` of what follows the tokens `made` last; None if it has nothing.
-
-    Speculative decoding (Leviathan et al. 2023, "Fast Inference from Transformers via Speculative
-    Decoding") with another translator's text instead of a small model's guesses. The two part ways
-    and meet again: the place is found as in prompt lookup decoding (Saxena 2023).
-    Of several places the one counts that has the most tokens before it in common with `made`, and
-    among equals the one nearest to the length of `made`.
-    """
-    if not made:
-        return 0 if draft else None
-    best = max(
-        range(1, len(draft) + 1),
-        key=lambda place: (_common(draft, place, made), -abs(place - len(made))),
-        default=0,
-    )
-    # The best place of all may have no token in common; then there is nothing to guess.
-    return best if best and best < len(draft) and draft[best - 1] == made[-1] else None
-
-
-def count_within(pieces: Sequence[bytes], beginning: str) -> int:
-    """Return how many of a text's pieces lie within its beginning."""
-    # In bytes, as the pieces are: a letter may be spread over two of them.
-    end = len(beginning.encode(errors="replace"))
-    return sum(size <= end for size in accumulate(map(len, pieces))) if end else 0
-
-
-@dataclass(frozen=True, slots=True)
-class Bias:
-    """How far a draft is preferred to what the translator would say (0..1; 0 is not at all).
-
-    A draft's token is kept where (1 - bias) p(draft) + bias >= (1 - bias) p(best): speculative
-    decoding with bias (arXiv 2509.21740), where the draft is what has been on screen. `standing` is
-    the bias for tokens that are committed there, `tail` for those behind them, `final` for those
-    that were part of a final (from .5 on they always stay).
-    """
-
-    standing: float = 0.0
-    tail: float = 0.0
-    final: float = 0.0
-
-    def __bool__(self) -> bool:
-        """Whether the draft changes anything."""
-        return max(self.standing, self.tail, self.final) > 0
-
-
-@dataclass(frozen=True, slots=True)
-class Draft:
-    """A draft's tokens, how many leading ones are committed on screen, what they are worth."""
-
-    tokens: Sequence[int] = ()
-    standing: int = 0
-    was_final: int = 0
-    """Of those that are committed, the ones that a final had."""
-    bias: Bias = Bias()
-
-    def keeps(self, place: int, drafted: float, best: float) -> bool:
-        """Whether the token at a place stays, by its log-probability and that of the best one."""
-        bias = self.bias.tail
-        if place < self.standing:
-            bias = self.bias.final if place < self.was_final else self.bias.standing
-        return (1 - bias) * (math.exp(best) - math.exp(drafted)) <= bias
-
-
-def _common(draft: Sequence[int], place: int, made: Sequence[int]) -> int:
-    """Return how many tokens before `place` are those at the end of `made`."""
-    count = 0
-    while count < min(_LONGEST, place, len(made)) and draft[place - 1 - count] == made[-1 - count]:
-        count += 1
-    return count
 
 
 def gpu_steps(path: Path, asked: int, share: float) -> list[int]:
@@ -121,6 +49,8 @@ def in_words(gpu_layers: int) -> str:
 
 _WARM_UP = "Grace to you and peace."
 _NOTHING = Draft()
+_QUICK_S = 1.0
+"""A longer first answer is the only one: the delay of a caption doubles at most."""
 # Measured: docs/decisions/017-calm-finals.md.
 _STANDS = Bias(standing=0.35, tail=0.2, final=0.5)
 
@@ -138,8 +68,8 @@ class Gemma:
     `prompt` is a style or "auto", `gpu_layers` 0 for none and -1 for all, `gpu_share` what of them
     is tried first (0..1), `context` in tokens,
     `batch` how many are evaluated at once, `draft` how many tokens of a draft are checked at once
-    (0: none). A translation that takes longer than `deadline_s` is given up.
-    `section`: see `EngineSpec`.
+    (0: none), `branches` how many answers of its own it looks at beside the first. A translation
+    that takes longer than `deadline_s` is given up. `section`: see `EngineSpec`.
     """
 
     name = "gemma"
@@ -159,6 +89,7 @@ class Gemma:
         batch: int = 128,
         flash_attention: bool = True,
         draft: int = 0,
+        branches: int = 2,
         deadline_s: float = 8.0,
         section: str = "",
     ) -> None:
@@ -174,6 +105,7 @@ class Gemma:
             threads=threads, context=context, batch=batch, flash_attention=flash_attention
         )
         self._most_guesses = draft
+        self._branches = branches
         self._ends_at_line = False
         self.deadline_s = deadline_s
         self.is_cancelled = never
@@ -246,15 +178,47 @@ class Gemma:
         Raises EngineError: `final-late` after `deadline_s`, `text-too-long` for a word that does
         not fit into the context, `gemma-failed` for what llama.cpp refuses; EngineCancelledError.
         """
+        return self._translate(text, on_text, self._draft(draft, standing), wanted)
+
+    def search(
+        self,
+        text: str,
+        *,
+        rivals: Sequence[str],
+        on_text: Callable[[str], None] | None = None,
+        draft: str = "",
+        standing: Standing | None = None,
+        wanted: Sequence[WantedTerm] = (),
+    ) -> Translation:
+        """Translate as `translate` does, with alternatives for a text of one part.
+
+        They are `rivals`, translations of others, and answers of the model's own that part from the
+        first one where it was least sure. Raises EngineError.
+        """
+        tokens = self._draft(draft, standing)
+        return self._translate(text, on_text, tokens, wanted, rivals=rivals)
+
+    def _translate(
+        self,
+        text: str,
+        on_text: Callable[[str], None] | None,
+        draft: Draft,
+        wanted: Sequence[WantedTerm],
+        *,
+        rivals: Sequence[str] | None = None,
+    ) -> Translation:
         parts: list[Translation] = []
         check, grow = until_deadline(self), growing(on_text, parts)
         # Asked for nothing, a model would make something up.
         if not text.strip():
             return Translation("", self.name)
         try:
-            for part, _, terms in by_part(text, sentences.pack(text, self._fits), wanted):
-                done = self._part(part, check, grow, self._draft(draft, standing), terms)
-                standing = None  # a draft begins with what the first part says, and lures a later
+            pack = list(sentences.pack(text, self._fits))
+            rivals = rivals if len(pack) == 1 else None
+            for part, _, terms in by_part(text, pack, wanted):
+                done = self._part(part, check, grow, draft, terms, rivals=rivals)
+                # A draft begins with what the first part says, and would lure a later one.
+                draft = replace(draft, bias=Bias())
                 parts.append(done)
         except llama.LlamaError as error:
             raise EngineError("gemma-failed", f"{self._path.name}: {error}.") from error
@@ -267,6 +231,8 @@ class Gemma:
         grow: Callable[[str], None],
         draft: Draft = _NOTHING,
         wanted: Sequence[WantedTerm] = (),
+        *,
+        rivals: Sequence[str] | None = None,
     ) -> Translation:
         prompt, head, cap = self._prompt(source)
         if len(prompt) + cap > self._llama.context:
@@ -275,32 +241,31 @@ class Gemma:
         reused = self._llama.prompt(prompt, check, head)
         # "Holy, holy, holy" is no loop: what was said so often may be said so often again.
         repeats = repetition.longest(repetition.words(source)).count
-        words = WholeWords(self.target, grow)
-        made: list[int] = []
-        drafted = 0
-        logprob = 0.0
-        loop: repetition.Loop | None = None
-        stopped: Literal["end", "length", "loop"] = "length"
-        for token, token_logprob, foretold in self._greedy(draft, made):
-            if self._ends(token):
-                stopped = "end"
-                break
-            made.append(token)
-            drafted += foretold
-            logprob += token_logprob
-            if loop := repetition.at_end(made, repeats):
-                stopped = "loop"
-                break
-            words.add(self._llama.piece(token))
-            # Once a token: a deadline is kept to within the time that one token takes.
-            check()
-            if len(made) == cap:
-                break
-        kept = repetition.cut(made, loop, repeats) if loop else made
-        # Joined before decoding: a letter may be spread over two tokens.
-        text = one_line(b"".join(map(self._llama.piece, kept)).decode(errors="replace"))
-        answer = Answer(source, prompt, kept, text, logprob / max(1, len(made)))
+        decoding = Decoding(
+            self._llama,
+            prompt,
+            cap=cap,
+            repeats=repeats,
+            guesses=self._most_guesses,
+            ends=self._ends,
+            check=check,
+        )
+        words, began_s = WholeWords(self.target, grow), time.monotonic()
+        written = decoding.write(draft, words.add, rivals=rivals is not None)
+        # Whoever needed long for one answer would be late with several.
+        is_quick = time.monotonic() - began_s < _QUICK_S
+        made = written.tokens
+        kept = repetition.cut(made, written.loop, repeats) if written.loop else made
+        answer = Answer(source, prompt, kept, self._text(kept), written.mean)
         done = repair_answer(self._llama, answer, wanted, encode=self._as_answer, check=check)
+        found: tuple[Alternative, ...] = ()
+        if rivals is not None and written.stopped == "end" and is_quick:
+            missing = len(lacking(done.text, wanted))
+            others = self._others(decoding, written, answer, rivals)
+            found = (
+                Alternative(done.text, written.mean, written.whole_mean),
+                *(each for each in others if len(lacking(each.text, wanted)) <= missing),
+            )
         return Translation(
             text=done.text,
             engine=self.name,
@@ -308,51 +273,46 @@ class Gemma:
             avg_logprob=answer.mean if made else None,
             prompt_tokens=len(prompt),
             reused_tokens=reused,
-            draft_tokens=drafted,
+            draft_tokens=written.drafted,
             repairs=done.repairs,
-            stopped=stopped,
+            stopped=written.stopped,
+            alternatives=found,
         )
 
-    def _greedy(self, draft: Draft, made: Sequence[int]) -> Iterator[tuple[int, float, bool]]:
-        """Yield each token, its log-probability, and whether a guess was right.
+    def _others(
+        self, decoding: Decoding, first: Written, answer: Answer, rivals: Sequence[str]
+    ) -> list[Alternative]:
+        """Return branches of an answer and the `rivals`, as many as there is time for."""
+        prompt = prompts.render(self._style, "", self._source, self.target)
+        end = self._llama.tokenize(prompt.end, special=True)
+        found: dict[str, Alternative] = {}
+        try:
+            for branch in decoding.branches(first, end, self._branches):
+                text = self._text(branch.tokens)
+                found.setdefault(text, Alternative(text, branch.mean, branch.whole_mean))
+            scorer = AnswerScorer(
+                self._llama,
+                answer.prompt,
+                [*first.tokens, *end],
+                encode=self._as_answer,
+                check=decoding.check,
+                known=first.logprobs,
+            )
+            for text in rivals:
+                logprobs = scorer.logprobs([*self._as_answer(text), *end])
+                own = logprobs[: -len(end)]
+                whole = sum(logprobs) / len(logprobs)
+                found.setdefault(text, Alternative(text, sum(own) / max(1, len(own)), whole))
+        except EngineCancelledError:
+            raise
+        except EngineError:  # its time is over: what there is by now is enough
+            pass
+        found.pop(answer.text, None)
+        return list(found.values())
 
-        It is the most likely one, or the draft's where that is to be kept. `made` holds what has
-        been yielded so far.
-        """
-        place = place_in(draft.tokens, made)
-        token, logprob = self._choose(draft, place)
-        while True:
-            yield token, logprob, False
-            # 1 is for the token itself, which is fed before its guesses.
-            most = min(self._most_guesses, self._llama.room - 1)
-            place = place_in(draft.tokens, made)
-            guesses = draft.tokens[place : place + most] if place is not None else []
-            self._llama.feed([token, *guesses], every=True)
-            for count, guessed in enumerate(guesses):
-                token, logprob = self._choose(draft, (place or 0) + count, count)
-                if token != guessed:
-                    self._llama.forget(len(guesses) - count)
-                    break
-                yield token, logprob, True
-            else:
-                # The guesses are in `made` by now.
-                place = place_in(draft.tokens, made)
-                token, logprob = self._choose(draft, place, len(guesses))
-
-    def _choose(self, draft: Draft, place: int | None, fed: int = -1) -> tuple[int, float]:
-        """Return the next token and its log-probability; `place` is that of the draft's.
-
-        `fed` is the place of the token before it among those fed at last.
-        """
-        guess = None
-        if draft.bias and place is not None and place < len(draft.tokens):
-            guess = draft.tokens[place]
-        token, logprob, drafted = self._llama.best_and(guess, fed)
-        if guess is None or place is None:
-            return token, logprob
-        if draft.keeps(place, drafted, logprob):
-            return guess, drafted
-        return token, logprob
+    def _text(self, tokens: Sequence[int]) -> str:
+        # Joined before decoding: a letter may be spread over two tokens.
+        return one_line(b"".join(map(self._llama.piece, tokens)).decode(errors="replace"))
 
     def _draft(self, draft: str, standing: Standing | None) -> Draft:
         """Return the tokens that the answer would have if it were `draft`."""
@@ -366,7 +326,7 @@ class Gemma:
             return Draft([*tokens, *end])
         pieces = [self._llama.piece(token) for token in tokens]
         stands, was_final = (
-            count_within(pieces, (prompt.lead + draft[:characters]) if characters else "")
+            drafting.count_within(pieces, (prompt.lead + draft[:characters]) if characters else "")
             for characters in (standing.target, standing.was_final)
         )
         return Draft([*tokens, *end], stands, was_final, self.bias)

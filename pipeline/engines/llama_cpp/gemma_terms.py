@@ -55,7 +55,7 @@ class AnswerScorer:
     """Compares texts with an answer that the model has just given to a prompt.
 
     `encode` returns the tokens of a text as an answer, `check` is called between evaluations and
-    may raise. Methods raise LlamaError.
+    may raise, `known` are the log-probabilities of the answer's tokens. Methods raise LlamaError.
     """
 
     def __init__(
@@ -66,13 +66,14 @@ class AnswerScorer:
         *,
         encode: Callable[[str], list[int]],
         check: Callable[[], None],
+        known: Sequence[float] = (),
     ) -> None:
         self._model = model
         self._prompt = list(prompt)
         self._answer = list(answer)
         self._encode = encode
         self._check = check
-        self._known: list[float] = []
+        self._known = list(known)
 
     def weights(self, text: str, term: WantedTerm) -> list[float]:
         """Return 1 for the word of the answer in whose place the term would have been likeliest.
@@ -97,17 +98,18 @@ class AnswerScorer:
 
     def score(self, texts: Sequence[str]) -> list[float]:
         """Return the mean log-probability of each text as the answer."""
-        return [self._score(self._encode(text)) for text in texts]
+        found = (self.logprobs(self._encode(text)) for text in texts)
+        return [sum(logprobs) / max(1, len(logprobs)) for logprobs in found]
 
-    def _score(self, tokens: list[int]) -> float:
+    def logprobs(self, tokens: list[int]) -> list[float]:
+        """Return the log-probability of each token of another answer."""
         # The common beginning is in the model's cache: only what differs costs an evaluation.
         kept = 0
         while kept < min(len(tokens), len(self._answer), len(self._known)):
             if tokens[kept] != self._answer[kept]:
                 break
             kept += 1
-        logprobs = self._known[:kept] + self._read(kept, tokens, (), lambda *_: None)
-        return sum(logprobs) / max(1, len(logprobs))
+        return self._known[:kept] + self._read(kept, tokens, (), lambda *_: None)
 
     def _read(
         self,

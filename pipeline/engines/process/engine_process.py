@@ -7,12 +7,13 @@ Requests and answers are messages of `channel`:
 
     {"do": "recognize", "final", "prefix", "hotwords", "log_level"} + samples
                                                                       -> {"is": "done", "value"}
-    {"do": "translate", "text", "target", "draft", "standing", "wanted", "stream", "deadline_s",
-     "log_level"}
+    {"do": "translate", "text", "target", "draft", "standing", "wanted", "rivals", "stream",
+     "deadline_s", "log_level"}
                             -> any number of {"is": "text", "text"}   -> {"is": "done", "value"}
 
     {"do": "cancel"} while it translates                             -> {"is": "error", ...}
-    {"do": "score", "text", "target", "log_level"}                    -> {"is": "done", "value"}
+    {"do": "score", "text", "targets", "log_level"}                   -> {"is": "done", "value"}
+    {"do": "alternatives", "text", "log_level"}                       -> {"is": "done", "value"}
 
 or {"is": "error", ...} with the fields of the StarkError; done and error also with the engine's
 `degraded_reason`. Before them the child gets the engine's description and answers
@@ -33,7 +34,7 @@ import numpy as np
 from pipeline.core.errors import EngineCancelledError, EngineError
 from pipeline.core.standing import Standing, TargetPart, Token
 from pipeline.core.terms import TermRepair, WantedTerm
-from pipeline.core.types import SAMPLE_RATE, Pcm, Recognition, Translation, Word
+from pipeline.core.types import SAMPLE_RATE, Alternative, Pcm, Recognition, Translation, Word
 from pipeline.engines.process.channel import Channel, Patience
 from pipeline.engines.process.child_process import ChildProcess, own_log_level
 from pipeline.engines.process.deaths import Cause
@@ -212,6 +213,31 @@ class TranslatorProcess(EngineProcess):
         """Translate `text`. Raises EngineError: EngineGoneError where there is no process,
         EngineCancelledError.
         """
+        return self._translate(text, on_text, draft, standing, wanted)
+
+    def search(
+        self,
+        text: str,
+        *,
+        rivals: Sequence[str],
+        on_text: Callable[[str], None] | None = None,
+        draft: str = "",
+        standing: Standing | None = None,
+        wanted: Sequence[WantedTerm] = (),
+    ) -> Translation:
+        """Translate `text`, with alternatives if this engine looks for some. As `translate`."""
+        return self._translate(text, on_text, draft, standing, wanted, rivals=rivals)
+
+    def _translate(
+        self,
+        text: str,
+        on_text: Callable[[str], None] | None,
+        draft: str,
+        standing: Standing | None,
+        wanted: Sequence[WantedTerm],
+        *,
+        rivals: Sequence[str] | None = None,
+    ) -> Translation:
         endless = math.isinf(self.deadline_s)
         request = {
             "do": "translate",
@@ -220,6 +246,7 @@ class TranslatorProcess(EngineProcess):
             "draft": _encodable(draft),
             "standing": asdict(standing) if standing else None,
             "wanted": [asdict(term) for term in wanted],
+            "rivals": None if rivals is None else list(map(_encodable, rivals)),
             "stream": on_text is not None,
             "deadline_s": None if endless else self.deadline_s,
         }
@@ -230,16 +257,24 @@ class TranslatorProcess(EngineProcess):
         )
         parts = tuple(map(_target_part, value.pop("parts")))
         repairs = tuple(TermRepair(**repair) for repair in value.pop("repairs"))
-        return Translation(**value, parts=parts, repairs=repairs)
+        alternatives = tuple(Alternative(**each) for each in value.pop("alternatives"))
+        return Translation(**value, parts=parts, repairs=repairs, alternatives=alternatives)
 
-    def score(self, text: str, target: str) -> tuple[float, float]:
-        """Return the mean log-probability of a translation and that of its least likely token.
+    def score(self, text: str, targets: Sequence[str]) -> list[tuple[float, float]]:
+        """Return the mean log-probability of translations and that of their least likely token.
 
         Only a quick translator can. Any thread may ask. Raises EngineError.
         """
-        request = {"do": "score", "text": _encodable(text), "target": _encodable(target)}
-        mean, least = self._call(request, patience_s=self._hang_s)["score"]
-        return mean, least
+        asked = list(map(_encodable, targets))
+        request = {"do": "score", "text": _encodable(text), "targets": asked}
+        scores = self._call(request, patience_s=self._hang_s)["scores"]
+        return [(mean, least) for mean, least in scores]
+
+    def alternatives(self, text: str) -> list[str]:
+        """Return a quick translator's best translations. As `score`."""
+        request = {"do": "alternatives", "text": _encodable(text), "target": self.target}
+        found: list[str] = self._call(request, patience_s=self._hang_s)["texts"]
+        return found
 
 
 def _target_part(value: Mapping[str, Any]) -> TargetPart:

@@ -180,7 +180,7 @@ class OpenAi(RemoteEngine):
         # `join` makes 0.0 of an unknown confidence, and that would be certainty.
         return replace(join(self.name, parts), avg_logprob=None)
 
-    def score(self, text: str, target: str) -> tuple[float, float]:  # noqa: ARG002
+    def score(self, text: str, targets: Sequence[str]) -> list[tuple[float, float]]:  # noqa: ARG002
         """Raise EngineError: a server judges no translations."""
         raise EngineError("score-unknown", f"{self.server.place} judges no translations.")
 

@@ -96,11 +96,15 @@ class StandIn(_Pair[OpenAi, Translator]):
         made = self._ask(lambda: self._server.translate(*request))
         return self._local.translate(*request) if made is None else made
 
-    def score(self, text: str, target: str) -> tuple[float, float]:
-        """Return what the local translator thinks of a translation. Raises EngineError."""
+    def score(self, text: str, targets: Sequence[str]) -> list[tuple[float, float]]:
+        """Return what the local translator thinks of translations. Raises EngineError."""
         # The server never can: it only says so.
         judge = self._local if isinstance(self._local, Scorer) else self._server
-        return judge.score(text, target)
+        return judge.score(text, targets)
+
+    def alternatives(self, text: str) -> list[str]:
+        """Return the local translator's, none of the server's. Raises EngineError."""
+        return self._local.alternatives(text) if isinstance(self._local, Scorer) else []
 
 
 class RecognizerStandIn(_Pair[OpenAiSpeech, Recognizer]):

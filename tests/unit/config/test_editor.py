@@ -48,6 +48,15 @@ def test_a_value_too_long_for_its_column_pushes_the_comment() -> None:
     assert edited == '[stt]\nmodel = "distil-large-v3" # which\n'
 
 
+def test_a_list_of_tables_on_one_line() -> None:
+    text = '[translate]\ntarget = "es"\ntargets = []  # more\n'
+    two: dict[str, Value] = {"translate.targets": [{"lang": "fr"}, {"lang": "pt"}]}
+    edited = edit(text, two)
+    assert 'targets = [{ lang = "fr" }, { lang = "pt" }]' in edited
+    assert edited.endswith("# more\n")
+    assert tomllib.loads(edit(edited, {"translate.targets": []})) == tomllib.loads(text)
+
+
 def test_a_key_of_experts_is_edited_where_it_stands() -> None:
     text = "[expert]\nstt.commit_s = 0.5 # age\n\n[stt]\nthreads = 2\n"
     assert edit(text, {"stt.commit_s": 1.5}) == text.replace("0.5", "1.5")

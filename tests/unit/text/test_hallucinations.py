@@ -175,6 +175,9 @@ def test_two_words_in_much_noise_stay() -> None:
 def test_another_language() -> None:
     assert judge("Dear friends, welcome to my church!", lang_prob=0.02) == "other-language"
     assert judge("Dear friends, welcome to my church!", lang_prob=0.2) == ""
+    # What Whisper base made of a Spanish sentence that it was told to hear as English.
+    half = "The Swiss nel cul to arrakomina en el salón, y los niños pueden ir a la escuela."
+    assert judge(half, lang_prob=0.153, avg_logprob=-0.87) == "other-language"
 
 
 @pytest.mark.parametrize("text", ["Amen.", "Hallelujah, amen!", "Holy, holy, holy!"])

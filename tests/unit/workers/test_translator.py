@@ -13,6 +13,7 @@ import pytest
 from pipeline.config.schema import Church, Settings
 from pipeline.core.errors import (
     EngineCancelledError,
+    EngineError,
     EngineGoneError,
     ModelCrashError,
     ModelError,
@@ -21,8 +22,15 @@ from pipeline.core.languages import LANGUAGES
 from pipeline.core.reports import Fault, Report, Retranslated, WorkerEnded
 from pipeline.core.standing import Standing
 from pipeline.core.terms import WantedTerm
-from pipeline.core.types import Caption, Recognition, Transcript, Translation, Utterance
-from pipeline.engines.protocols import Translator
+from pipeline.core.types import (
+    Alternative,
+    Caption,
+    Recognition,
+    Transcript,
+    Translation,
+    Utterance,
+)
+from pipeline.engines.protocols import Scorer, Translator
 from pipeline.workers.base import FAULTS_IN_A_ROW
 from pipeline.workers.degradation import LIMIT_S, Degradation, Rung, Waits
 from pipeline.workers.queues import DraftQueue, Retranslation
@@ -40,8 +48,11 @@ def draft(id: int) -> Caption:  # noqa: A002
 class FixedScorer:
     """Thinks the same of every translation."""
 
-    def score(self, text: str, target: str) -> tuple[float, float]:
-        return -1.0, -2.0
+    def score(self, text: str, targets: Sequence[str]) -> list[tuple[float, float]]:
+        return [(-1.0, -2.0)] * len(targets)
+
+    def alternatives(self, text: str) -> list[str]:
+        return ["así sea"]
 
 
 def worker(
@@ -516,6 +527,55 @@ def test_it_is_judged_by_the_same_second_opinion_as_what_is_said() -> None:
     (opinion,) = [r.caption.opinion for r in reports if isinstance(r, Retranslated) and r.caption]
     assert opinion is not None
     assert (opinion.mean, opinion.least) == (-1.0, -2.0)
+
+
+class LooksAround(FakeTranslator):
+    """Has several translations; what it likes best, the other translator does not."""
+
+    def search(self, text: str, *, rivals: Sequence[str], **_: object) -> Translation:
+        found = (("amén hermana", -0.2), ("amén hermano", -0.3), *((each, -9.0) for each in rivals))
+        alternatives = tuple(Alternative(each, mean, mean) for each, mean in found)
+        return Translation("amén hermana", self.name, 2, -0.2, alternatives=alternatives)
+
+
+class Prefers:
+    """Holds one text for likely, and fails where it is told to."""
+
+    def __init__(self, text: str, *, fails: bool = False) -> None:
+        self._text, self._fails = text, fails
+
+    def score(self, text: str, targets: Sequence[str]) -> list[tuple[float, float]]:
+        if self._fails:
+            raise EngineError("marian-failed", "It was told to fail.")
+        return [(-0.1 if each == self._text else -3.0, -3.0) for each in targets]
+
+    def alternatives(self, text: str) -> list[str]:
+        self.score(text, ())
+        return ["así sea"]
+
+
+@pytest.mark.parametrize(
+    ("scorer", "stable", "chosen"),
+    [
+        (Prefers("amén hermano"), 0, "amén hermano"),
+        (Prefers("así sea"), 0, "amén hermana"),  # far too unlikely for the final translator
+        (Prefers("amén hermano", fails=True), 0, "amén hermana"),
+        (Prefers("", fails=False), len("amén hermano"), "amén hermana"),
+    ],
+)
+def test_of_several_translations_both_translators_choose(
+    scorer: Scorer, stable: int, chosen: str
+) -> None:
+    reports: list[Report] = []
+    made = worker(LooksAround("gemma"), reports, count=0)
+    made._scorer = scorer
+    made._drafts.get_nowait()  # the end, which would wait for this final
+    made.take((replace(draft(1), stable=stable), time.monotonic()))
+    (caption,) = [report for report in reports if isinstance(report, Caption)]
+    assert caption.text == chosen
+    assert caption.translation is not None
+    assert caption.translation.text == chosen
+    assert not caption.translation.alternatives
 
 
 class MakesWay(FakeTranslator):

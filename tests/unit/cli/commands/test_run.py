@@ -15,13 +15,15 @@ from typing import Any
 
 import orjson
 import pytest
+import structlog
 from websockets.asyncio.client import connect
 from websockets.sync.client import connect as at_desk
 
-from pipeline.cli.commands.run import _finish, _hold_sessions
+from pipeline.cli.commands.run import TRIAL, _finish, _hold_sessions, _say_models
 from pipeline.cli.main import main
 from pipeline.config.loader import load
 from pipeline.config.schema import Settings
+from pipeline.core.types import Mode
 from pipeline.daemon.context.new_day import NewDay
 from pipeline.daemon.life.app import App
 from tests.support.daemon import DURATION_S, SCRIPT, Service, all_finals
@@ -97,6 +99,20 @@ def test_with_a_real_recognizer_there_is_no_advice(
     said = capsys.readouterr().err
     assert '"recognizer":"whisper-base"' in said
     assert "models pull" not in said
+
+
+@pytest.mark.usefixtures("own_final_model")
+@pytest.mark.parametrize(
+    ("mode", "recording", "warned"),
+    [("live", "", 1), ("live", "sermon.wav", 0), ("dry-run", "", 0)],
+)
+def test_a_service_on_the_translator_that_ships_is_warned_of(
+    mode: Mode, recording: str, warned: int
+) -> None:
+    settings = load(flags={"audio.input": recording, "stt.model": "whisper-base"}).settings
+    with structlog.testing.capture_logs() as logs:
+        _say_models(settings, mode)
+    assert [each["reason"] for each in logs if each["event"] == "starter"] == [TRIAL] * warned
 
 
 @pytest.mark.usefixtures("own_final_model")

@@ -53,7 +53,7 @@ def test_a_model_of_several_languages_is_told_which() -> None:
     source = engine._source.encode("God is good.")
     (part,) = engine.translate("God is good.", standing=Standing()).parts
     assert max(part.looked_at) < len(source) + len(engine._end)
-    right, wrong = (engine.score("God is good.", text)[0] for text in ("Dieu est bon.", "Dios"))
+    (right, _), (wrong, _) = engine.score("God is good.", ["Dieu est bon.", "Dios"])
     assert right > wrong
 
     engine.target = "es"  # its own, which has no token
@@ -239,7 +239,16 @@ def test_a_compute_type_that_does_not_exist() -> None:
 
 
 def test_a_right_translation_scores_better_than_a_wrong_one(marian: Marian) -> None:
-    good, least = marian.score("God is good.", "Dios es bueno.")
+    texts = ["Dios es bueno.", "El perro come piedras."]
+    (good, least), (bad, _) = marian.score("God is good.", texts)
     assert -1.0 < good < 0.0
     assert least <= good
-    assert marian.score("God is good.", "El perro come piedras.")[0] < good - 2
+    assert bad < good - 2
+
+
+def test_the_best_translations_of_one_sentence_the_best_first(marian: Marian) -> None:
+    found = marian.alternatives("God is good.")
+    assert len(set(found)) == len(found) > 1
+    means = [mean for mean, _ in marian.score("God is good.", found)]
+    assert max(means) == means[0]
+    assert marian.alternatives("God is good. Amen.") == []

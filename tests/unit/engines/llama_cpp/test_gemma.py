@@ -12,7 +12,7 @@ import orjson
 import pytest
 import structlog
 
-from pipeline.core.errors import ConfigError, EngineError, ModelError
+from pipeline.core.errors import ConfigError, EngineCancelledError, EngineError, ModelError
 from pipeline.core.resources import bundled
 from pipeline.core.standing import Standing
 from pipeline.core.types import Translation
@@ -144,9 +144,9 @@ def test_a_long_text_is_translated_in_parts(gguf: Path, monkeypatch: pytest.Monk
     parts: list[str] = []
     real = engine._part
 
-    def watched(text: str, *more: Any) -> Translation:
+    def watched(text: str, *more: Any, **named: Any) -> Translation:
         parts.append(text)
-        return real(text, *more)
+        return real(text, *more, **named)
 
     monkeypatch.setattr(engine, "_part", watched)
     seen: list[str] = []
@@ -510,3 +510,30 @@ def test_half_is_tried_where_all_is_refused_and_then_the_cpu() -> None:
 def test_people_read_where_the_layers_are() -> None:
     told = [in_words(layers) for layers in (-1, 12, 0)]
     assert told == ["all layers on the GPU", "12 layers on the GPU", "the CPU alone"]
+
+
+class TestSearch:
+    """Other translations beside the first, with what the model thinks of them."""
+
+    def test_its_own_and_those_of_others(self, gemma: Gemma) -> None:
+        text = "He leads me beside still waters."
+        first = gemma.translate(text)
+        rivals = ["El perro come piedras.", first.text.rsplit(" ", 1)[0]]
+        made = gemma.search(text, rivals=rivals)
+        assert (made.text, made.avg_logprob) == (first.text, first.avg_logprob)
+        assert made.alternatives[0].text == first.text
+        by_text = {each.text: each.whole_logprob for each in made.alternatives}
+        assert len(by_text) == len(made.alternatives) > 3
+        # What has nothing to do with the text, and what breaks off, are worse than the whole.
+        assert max(by_text[each] for each in rivals) < by_text[first.text] - 0.5
+
+    def test_a_text_of_several_parts_has_none(self, gguf: Path) -> None:
+        assert loaded(gguf, context=256).search(PSALM * 2, rivals=()).alternatives == ()
+
+    def test_nobody_who_does_not_want_it_any_more_waits_for_it(self, gguf: Path) -> None:
+        engine = loaded(gguf)
+        said: list[str] = []
+        length = len(engine.translate("God is good.").text.split())
+        engine.is_cancelled = lambda: len(said) >= length - 1
+        with pytest.raises(EngineCancelledError):
+            engine.search("God is good.", rivals=("Dios es bueno.",) * 9, on_text=said.append)

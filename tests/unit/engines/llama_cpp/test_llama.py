@@ -307,6 +307,7 @@ def test_a_context_that_cannot_be_made(gguf: Path, monkeypatch: pytest.MonkeyPat
 @pytest.mark.slow
 def test_a_model_that_makes_no_text(gguf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An embedding model has no memory of tokens, and the C functions do not check for that."""
+    gc.collect()  # what earlier tests have left
     freed = watch(monkeypatch, "llama_free")
     monkeypatch.setattr(llama_cpp, "llama_get_memory", lambda *_: None)
     with pytest.raises(LlamaError, match="vectors, not text"):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import socket
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -83,8 +84,22 @@ TRANSLATE = {
     "stream": False,
     "deadline_s": None,
     "standing": None,
+    "rivals": None,
     "wanted": [],
 }
+
+
+def test_scores_and_alternatives_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    def score(_: Gemma, text: str, targets: Sequence[str]) -> list[tuple[float, float]]:
+        return [(-float(len(text)), -float(len(target))) for target in targets]
+
+    monkeypatch.setattr(Gemma, "score", score, raising=False)
+    monkeypatch.setattr(Gemma, "alternatives", lambda _, text: [text, "Así sea"], raising=False)
+    monkeypatch.setattr(Gemma, "kernels", "")
+    asked = {"do": "score", "text": "Amen", "targets": ["Así sea", "Amén"]}
+    _, scored, found = ask(asked, {"do": "alternatives", "text": "Amen"})
+    assert scored["value"] == {"scores": [[-4.0, -7.0], [-4.0, -4.0]]}
+    assert found["value"] == {"texts": ["Amen", "Así sea"]}
 
 
 def test_an_error_keeps_its_kind_its_code_and_its_fix(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -126,7 +141,7 @@ def test_without_memory_it_ends_rather_than_go_on_with_what_is_half_done(
 def test_a_request_is_cancelled_by_the_next_message(monkeypatch: pytest.MonkeyPatch) -> None:
     """Between two tokens it is read; one that comes too late is passed over."""
 
-    def translate(self: Gemma, text: str, *_: object) -> Translation:
+    def translate(self: Gemma, text: str, **_: object) -> Translation:
         if text == "long" and self.is_cancelled():
             raise EngineCancelledError("engine-cancelled", "Not wanted.")
         return Translation(text, "gemma")

@@ -129,7 +129,7 @@ def test_a_flipped_bit_that_leaves_a_translation_without_a_score_costs_the_score
     assert isinstance(translator, TranslatorProcess)
     assert kept.ask() is not None
     with pytest.raises(EngineError, match="no score"):
-        translator.score(TEXT, "Gracia y paz a vosotros.")
+        translator.score(TEXT, ["Gracia y paz a vosotros."])
     assert kept.codes == []
 
 
@@ -249,7 +249,7 @@ class TestOnAServer:
             kept.process.load()
             assert isinstance(kept.process, TranslatorProcess)
             made = kept.process.translate(TEXT)
-            mean, least = kept.process.score(TEXT, made.text)
+            ((mean, least),) = kept.process.score(TEXT, [made.text])
         assert made.engine == "marian"
         assert made.text
         assert "marian stands in on this machine" in kept.process.degraded_reason

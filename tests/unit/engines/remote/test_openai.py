@@ -256,7 +256,7 @@ class TestGoneAndBack:
 
 def test_it_judges_no_translations() -> None:
     with pytest.raises(EngineError, match="score-unknown"):
-        OpenAi(MODEL, url="http://127.0.0.1:1").score("Amen", "Amén")
+        OpenAi(MODEL, url="http://127.0.0.1:1").score("Amen", ["Amén"])
 
 
 def test_an_address_without_a_path_gets_the_usual_one() -> None:

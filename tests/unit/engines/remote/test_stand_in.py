@@ -56,8 +56,11 @@ class Local:
     def translate(self, text: str, *_: object) -> Translation:
         return Translation(f"({text})", "marian")
 
-    def score(self, text: str, target: str) -> tuple[float, float]:
-        return -1.0, -2.0
+    def score(self, text: str, targets: Sequence[str]) -> list[tuple[float, float]]:
+        return [(-1.0, -2.0)] * len(targets)
+
+    def alternatives(self, text: str) -> list[str]:
+        return [f"({text})"]
 
 
 class Clock:
@@ -95,7 +98,8 @@ def test_it_is_a_translator_that_can_judge() -> None:
     as_translator: Translator = made
     assert as_translator.name == "openai"
     assert isinstance(made, Scorer)
-    assert made.score("Amen", "Amén") == (-1.0, -2.0)
+    assert made.score("Amen", ["Amén"]) == [(-1.0, -2.0)]
+    assert made.alternatives("Amen") == ["(Amen)"]
 
 
 def test_the_server_translates_while_it_answers(clock: Clock) -> None:

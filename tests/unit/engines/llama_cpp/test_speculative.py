@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.engines.llama_cpp.gemma import Bias, Draft, count_within, place_in
+from pipeline.engines.llama_cpp.speculative import Bias, Draft, count_within, place_in
 
 TOKENS = st.lists(st.integers(0, 5), max_size=20)
 

@@ -1,0 +1,278 @@
+"""`setup`: from nothing to a machine that is ready, in one go."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import segno
+from rich.console import Console
+from rich.prompt import Confirm, IntPrompt, Prompt
+from rich.table import Table
+from rich.text import Text
+
+from pipeline.audio.devices import devices
+from pipeline.church.scripture import index_store
+from pipeline.cli import streams
+from pipeline.cli.commands.check import check_all
+from pipeline.cli.commands.run import TRIAL
+from pipeline.cli.download_screen import Download
+from pipeline.cli.options import Commands, add_command, add_hearing, settings_of
+from pipeline.config.editor import Value, write
+from pipeline.config.loader import Loaded, file_in_force, load
+from pipeline.core import logs
+from pipeline.core.errors import AudioError, ConfigError, ModelError, UsageError, VersesError
+from pipeline.core.sizes import human_size
+from pipeline.models.library import ModelLibrary
+from pipeline.models.registry import KEYS, STARTER, Role
+from pipeline.server.addresses import page_address
+from pipeline.tuning import proposal
+from pipeline.tuning.hardware import machine
+from pipeline.tuning.proposal import Proposal
+
+_SAYS = "Set this machine up: languages, microphone, models, verses, config.toml, check."
+_EPILOG = """\
+examples:
+  stark-translate setup                                ask for what is not in config.toml yet
+  stark-translate setup --from en --to es,fr --yes     take the defaults for all else
+
+It can be repeated at any time: what is there is kept, and what is set is not asked again.
+exit codes: 0 ready, 1 something is missing or does not work yet
+"""
+_ROLES = {"stt": "recognizer", "marian": "draft translator", "gemma": "final translator"}
+_MANY_READERS = 500
+_BETTER = "A better one needs 8 cores or a GPU, here or on another machine (docs/REMOTE.md)."
+
+
+def add(commands: Commands) -> None:
+    """Describe the command."""
+    parser = add_command(commands, "setup", _setup, _SAYS)
+    parser.epilog = _EPILOG
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument("--from", dest="spoken", metavar="LANG", help="spoken language (en)")
+    parser.add_argument("--to", metavar="LANG,...", help="caption languages, the main one first")
+    add_hearing(parser)
+    parser.add_argument(
+        "--readers", type=int, metavar="N", help="people who read on phones; 0: this machine only"
+    )
+    parser.add_argument("--models", metavar="DIR", help="folder of downloaded models")
+    parser.add_argument("--yes", action="store_true", help="ask nothing: defaults for all else")
+    accept = "accept the terms of models that have some, without a question"
+    parser.add_argument("--accept-terms", action="store_true", help=accept)
+    parser.add_argument("--no-audio", action="store_true", help="do not test the microphone")
+
+
+def _setup(arguments: argparse.Namespace) -> int:
+    console = Console(highlight=False)
+    file = arguments.config or file_in_force() or Path("config.toml")
+    if arguments.config and not file.exists():
+        arguments.config = None  # it is to be made
+    wanted = arguments.to
+    arguments.to = None  # with the extra languages as a list of tables, written and read below
+    loaded = settings_of(arguments)
+    logs.configure_quietly(loaded.settings.log.level, loaded.settings.log.format)
+    changes: dict[str, Value] = dict(_typed(arguments))
+    changes |= _Questions(loaded, console, ask=_may_ask(arguments)).answers(arguments, wanted)
+    # In force from here on, as if they had been typed: the file is written when all is there.
+    flags = {key: value for key, value in changes.items() if value != ""}
+    settings = load(arguments.config, {**_typed(arguments), **flags}).settings
+
+    source, targets = settings.translate.source, settings.translate.langs
+    library, here = ModelLibrary.of(settings), machine()
+    proposed = proposal.propose(library.known.values(), source, targets, here)
+    _show(console, proposed, library)
+    if _may_ask(arguments) and not Confirm.ask("Go on?", console=console, default=True):
+        return 1
+    obtained = _obtain(proposed, library, source, targets, accept=arguments.accept_terms)
+    complete = obtained == proposed.models and len(obtained) == len(_ROLES)
+    changes |= _chosen(obtained, on_gpu=proposed.on_gpu)
+    complete &= _index(source)
+
+    diff, copy = write(file, changes, datetime.now(UTC))
+    before = f" As it was before: {copy}" if copy else ""
+    was = "written" if diff else "as it was"
+    console.print(f"Settings: {file}, {was}.{before}", markup=False, soft_wrap=True)
+    done = load(file, _typed(arguments))
+    code = check_all(done, audio=not arguments.no_audio)
+    _conclude(console, done, obtained)
+    return code if complete else max(code, 1)
+
+
+def _may_ask(arguments: argparse.Namespace) -> bool:
+    return not arguments.yes and sys.stdin.isatty()
+
+
+def _typed(arguments: argparse.Namespace) -> dict[str, str]:
+    return {"models.directory": arguments.models} if arguments.models else {}
+
+
+class _Questions:
+    """Asks for what neither the command line nor a file has set yet."""
+
+    def __init__(self, loaded: Loaded, console: Console, *, ask: bool) -> None:
+        self._loaded, self._console, self._ask = loaded, console, ask
+
+    def answers(self, arguments: argparse.Namespace, to: str | None) -> dict[str, Value]:
+        """Return the settings to write. Raises UsageError (setup-unanswered)."""
+        translate = self._loaded.settings.translate
+        given = arguments.yes or (arguments.spoken and to) or not self._is_open("translate.target")
+        if not (self._ask or given):
+            raise UsageError(
+                "setup-unanswered",
+                "There is no terminal to ask on.",
+                "Give --from, --to, --device and --readers, and --yes for all else.",
+            )
+        changes: dict[str, Value] = {}
+        spoken = arguments.spoken or self._answer(
+            "translate.source", "Which language is spoken (two letters)", translate.source
+        )
+        if spoken:
+            changes["translate.source"] = spoken
+        shown = to or self._answer(
+            "translate.target",
+            "Into which languages (the main one first: es,fr)",
+            ",".join(translate.langs),
+        )
+        if shown:
+            first, *others = [lang for part in shown.split(",") if (lang := part.strip())]
+            changes["translate.target"] = first
+            changes["translate.targets"] = [{"lang": lang} for lang in others]
+        if arguments.device is not None:
+            changes["audio.device"] = arguments.device
+        elif self._ask and self._is_open("audio.device"):
+            changes["audio.device"] = self._microphone()
+        if arguments.channel is not None:
+            changes["audio.channel"] = arguments.channel
+        changes |= self._readers(arguments.readers)
+        return changes
+
+    def _is_open(self, key: str) -> bool:
+        """Return whether nobody has set a key yet, in a file, the environment or by a flag."""
+        return self._loaded.origins[key] == "built-in default"
+
+    def _answer(self, key: str, question: str, default: str) -> str:
+        """Return the answer, the default where nobody is asked, "" where the key is set already."""
+        if not self._is_open(key):
+            return ""
+        return (
+            Prompt.ask(question, console=self._console, default=default) if self._ask else default
+        )
+
+    def _microphone(self) -> str:
+        """Return the name of the chosen microphone, "" for the system's default."""
+        try:
+            found = [device for device in devices() if not device.is_virtual or device.is_default]
+        except AudioError as error:
+            streams.say(f"stark-translate: {error}")
+            return ""
+        for number, device in enumerate(found, 1):
+            self._console.print(f"  {number}  {device.name}", markup=False)
+        if not found:
+            self._console.print("No microphone is plugged in; the system's default is used later.")
+            return ""
+        default = next((n for n, device in enumerate(found, 1) if device.is_default), 1)
+        choices = [str(number) for number in range(1, len(found) + 1)]
+        chosen = IntPrompt.ask(
+            "Which microphone", console=self._console, choices=choices, default=default
+        )
+        device = found[chosen - 1]
+        return "" if device.is_default else device.name
+
+    def _readers(self, readers: int | None) -> Mapping[str, Value]:
+        if readers is None:
+            if not (self._ask and self._is_open("server.host")):
+                return {}
+            question = "How many people will read on phones (0: only this machine shows captions)"
+            readers = IntPrompt.ask(question, console=self._console, default=50)
+        if readers > _MANY_READERS:
+            self._console.print(f"More than {_MANY_READERS} readers: see docs/SCALE.md.")
+        return {"server.host": "0.0.0.0" if readers > 0 else "127.0.0.1"}  # noqa: S104 - for phones
+
+
+def _show(console: Console, proposed: Proposal, library: ModelLibrary) -> None:
+    """Show which models are proposed, and what there is to download."""
+    table = Table(title="Models for this machine, calculated", title_justify="left")
+    for title in ("for", "model", "download"):
+        table.add_column(title)
+    for role, name in proposed.models.items():
+        known = library.known.get(name)
+        size = human_size(known.size_bytes) if known else "ships with the program"
+        there = known is not None and library.manifest(name) is not None
+        table.add_row(_ROLES[role], Text(name), "is here" if there else size)
+    console.print(table)
+
+
+def _obtain(
+    proposed: Proposal,
+    library: ModelLibrary,
+    source: str,
+    targets: Sequence[str],
+    *,
+    accept: bool,
+) -> dict[Role, str]:
+    """Pull what is proposed; what cannot be had is replaced by the starter. Says why.
+
+    Returns the models by role.
+    """
+    obtained = dict(proposed.models)
+    for role, name in proposed.models.items():
+        if name == STARTER or library.manifest(name):
+            continue
+        try:
+            with Download(accept_terms=accept) as shown:
+                shown.obtain(name, library)
+        except ModelError as error:
+            streams.say(f"stark-translate: {error}")
+            obtained[role] = proposal.starter(role, source, targets)
+    return {role: name for role, name in obtained.items() if name}
+
+
+def _chosen(obtained: Mapping[Role, str], *, on_gpu: bool) -> dict[str, Value]:
+    """Return the settings that choose these models. Raises ConfigError (lang-unsupported)."""
+    if not obtained.keys() & {"marian", "gemma"}:
+        raise ConfigError(
+            "lang-unsupported",
+            "No translator that this machine can run knows these languages.",
+            "Choose others, or translate on a server (docs/REMOTE.md).",
+        )
+    chosen: dict[str, Value] = {KEYS[role]: name for role, name in obtained.items()}
+    if "gemma" not in obtained:
+        chosen["translate.final.engine"] = "marian"
+    if "marian" not in obtained:
+        chosen["translate.partial.engine"] = "none"
+    if on_gpu:
+        chosen |= {"stt.device": "cuda", "translate.final.gpu_layers": -1}
+    return chosen
+
+
+def _index(source: str) -> bool:
+    """Build the index of verses, unless it is there; return whether it is."""
+    try:
+        index_store.load(source)
+    except VersesError as missing:
+        if missing.code not in index_store.MENDED:
+            return True  # no Bible of this language ships: nothing is to be recognized
+        try:
+            index_store.build(source, streams.say)
+        except VersesError as error:
+            streams.say(f"stark-translate: {error}")
+            return False
+    return True
+
+
+def _conclude(console: Console, loaded: Loaded, obtained: Mapping[Role, str]) -> None:
+    """Say what comes next, and where captions will be read."""
+    settings = loaded.settings
+    if obtained.get("gemma", STARTER) == STARTER:
+        console.print(Text(f"{TRIAL} {_BETTER}", "yellow"))
+    console.print("Next: `stark-translate tune --write` once, with nothing else running;")
+    console.print("then `stark-translate dry-run` rehearses, and `stark-translate run` captions.")
+    server = settings.server
+    secure = bool(server.tls_cert)
+    address = server.address or page_address(server.host, server.port, secure=secure)
+    console.print(f"Captions will be read at {address}", markup=False)
+    if sys.stdout.isatty():
+        segno.make_qr(address, error="l").terminal(compact=True)

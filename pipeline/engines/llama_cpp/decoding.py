@@ -1,0 +1,166 @@
+"""Write the answer to a prompt, the likeliest token each time, and look at others beside it.
+
+The likeliest answer is not made of the likeliest tokens. Where two tokens were nearly equal the
+other one is tried too, and the answer written to its end from there; much of it is known from the
+first one, so that it is checked instead of written (`engines.llama_cpp.speculative`). This is a
+beam search that looks only at the places of doubt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from pipeline.engines.llama_cpp import speculative as drafting
+from pipeline.engines.llama_cpp.llama import Llama
+from pipeline.engines.llama_cpp.speculative import Draft
+from pipeline.text import repetition
+
+
+@dataclass(slots=True)
+class Written:
+    """An answer in tokens, without its end."""
+
+    tokens: list[int] = field(default_factory=list)
+    logprobs: list[float] = field(default_factory=list)
+    """Of each token; of the end behind them as well, if there is one."""
+    rivals: list[tuple[int, float]] = field(default_factory=list)
+    """For each of these another likely token, and how much likelier it was (mostly below 0)."""
+    drafted: int = 0
+    """Tokens that the draft foretold."""
+    stopped: Literal["end", "length", "loop"] = "length"
+    loop: repetition.Loop | None = None
+
+    @property
+    def mean(self) -> float:
+        """The mean log-probability of the tokens."""
+        return sum(self.logprobs[: len(self.tokens)]) / max(1, len(self.tokens))
+
+    @property
+    def whole_mean(self) -> float:
+        """The mean with the end."""
+        return sum(self.logprobs) / max(1, len(self.logprobs))
+
+
+class Decoding:
+    """The answers of a model to one prompt, which has been read.
+
+    `cap`: tokens at most; `repeats`: how often something may be said in a row; `guesses`: tokens of
+    a draft that are checked at once; `ends` tells the end; `check` is called for each token and may
+    raise. Methods raise LlamaError.
+    """
+
+    def __init__(
+        self,
+        model: Llama,
+        prompt: Sequence[int],
+        *,
+        cap: int,
+        repeats: int,
+        guesses: int,
+        ends: Callable[[int], bool],
+        check: Callable[[], None],
+    ) -> None:
+        self._model, self._prompt, self._cap = model, prompt, cap
+        self._repeats, self._guesses = repeats, guesses
+        self._ends, self.check = ends, check
+
+    def write(self, draft: Draft, grow: Callable[[bytes], None], *, rivals: bool) -> Written:
+        """Write the answer; `grow` gets the bytes of each token. With `rivals` they are noted."""
+        written = Written()
+        self._write(written, draft, grow, rivals=rivals)
+        return written
+
+    def branches(self, first: Written, end: Sequence[int], most: int) -> Iterator[Written]:
+        """Yield other answers, from where `first` was least sure of its token, `most` at most.
+
+        `end` are the tokens behind an answer. What goes round in a loop or has no end is left out.
+        """
+        places = sorted(range(len(first.rivals)), key=lambda place: -first.rivals[place][1])
+        for place in places[:most]:
+            token, gap = first.rivals[place]
+            branch = Written(
+                tokens=list(first.tokens[:place]),
+                logprobs=[*first.logprobs[:place], first.logprobs[place] + gap],
+            )
+            if self._ends(token):
+                branch.stopped = "end"
+            else:
+                branch.tokens.append(token)
+                self._model.prompt([*self._prompt, *branch.tokens], self.check)
+                self._write(branch, Draft([*first.tokens, *end]), lambda _: None, rivals=False)
+            if branch.stopped == "end":
+                yield branch
+
+    def _write(
+        self, written: Written, draft: Draft, grow: Callable[[bytes], None], *, rivals: bool
+    ) -> None:
+        """Go on with `written`, whose tokens have been read."""
+        made = written.tokens
+        for token, logprob, foretold in self._greedy(draft, written, rivals=rivals):
+            written.logprobs.append(logprob)
+            if self._ends(token):
+                written.stopped = "end"
+                return
+            made.append(token)
+            written.drafted += foretold
+            if loop := repetition.at_end(made, self._repeats):
+                written.stopped, written.loop = "loop", loop
+                return
+            grow(self._model.piece(token))
+            # Once a token: a deadline is kept to within the time that one token takes.
+            self.check()
+            if len(made) >= self._cap:
+                return
+
+    def _greedy(
+        self, draft: Draft, written: Written, *, rivals: bool
+    ) -> Iterator[tuple[int, float, bool]]:
+        """Yield each token, its log-probability, and whether a guess was right.
+
+        It is the most likely one, or the draft's where that is to be kept. The caller adds it to
+        `written`.
+        """
+        made = written.tokens
+
+        def choose(place: int | None, fed: int = -1) -> tuple[int, float]:
+            token, logprob = self._choose(draft, place, fed)
+            if rivals:
+                written.rivals.append(self._model.rival(token, fed))
+            return token, logprob
+
+        place = drafting.place_in(draft.tokens, made)
+        token, logprob = choose(place)
+        while True:
+            yield token, logprob, False
+            # 1 is for the token itself, which is fed before its guesses.
+            most = min(self._guesses, self._model.room - 1)
+            place = drafting.place_in(draft.tokens, made)
+            guesses = draft.tokens[place : place + most] if place is not None else []
+            self._model.feed([token, *guesses], every=True)
+            for count, guessed in enumerate(guesses):
+                token, logprob = choose((place or 0) + count, count)
+                if token != guessed:
+                    self._model.forget(len(guesses) - count)
+                    break
+                yield token, logprob, True
+            else:
+                # The guesses are in `made` by now.
+                place = drafting.place_in(draft.tokens, made)
+                token, logprob = choose(place, len(guesses))
+
+    def _choose(self, draft: Draft, place: int | None, fed: int = -1) -> tuple[int, float]:
+        """Return the next token and its log-probability; `place` is that of the draft's.
+
+        `fed` is the place of the token before it among those fed at last.
+        """
+        guess = None
+        if draft.bias and place is not None and place < len(draft.tokens):
+            guess = draft.tokens[place]
+        token, logprob, drafted = self._model.best_and(guess, fed)
+        if guess is None or place is None:
+            return token, logprob
+        if draft.keeps(place, drafted, logprob):
+            return guess, drafted
+        return token, logprob

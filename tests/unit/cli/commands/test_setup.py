@@ -1,0 +1,75 @@
+"""`setup` as a person runs it, on a terminal, with no model in reach; and again."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import sys
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from pipeline.cli.main import main
+
+COMMAND = (sys.executable, "-c", "from pipeline.cli.main import main; raise SystemExit(main())")
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(autouse=True)
+def _offline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
+    monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple/")
+    monkeypatch.setenv("PIP_RETRIES", "0")
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    monkeypatch.setenv("STARK_TRANSLATE__AUDIO__DEVICE", "the mixer")
+
+
+def on_a_terminal(typed: bytes) -> tuple[int, str]:
+    """Run `setup` on a terminal where this is typed; return exit code and screen."""
+    ours, theirs = pty.openpty()
+    command = [*COMMAND, "setup", "--no-audio"]
+    process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs)
+    os.close(theirs)
+    os.write(ours, typed)
+    screen = b""
+    while True:
+        try:
+            screen += os.read(ours, 4096)
+        except OSError:  # the terminal's other end is closed
+            break
+    os.close(ours)
+    return process.wait(), screen.decode()
+
+
+def test_what_is_answered_is_set_what_cannot_be_had_is_said_and_nothing_is_asked_twice(
+    tmp_path: Path,
+) -> None:
+    code, screen = on_a_terminal(b"en\nes, fr\n40\ny\n")
+    assert code == 1  # no recognizer for people's voices
+    assert "http://127.0.0.1:9" in screen
+    assert "not for a service" in screen
+    assert ":8765/" in screen
+    settings = tomllib.loads(Path("config.toml").read_text())
+    translate: Mapping[str, object] = settings["translate"]
+    assert (translate["target"], translate["targets"]) == ("es", [{"lang": "fr"}])
+    assert settings["stt"]["model"] == "starter"
+    assert settings["server"]["host"] == "0.0.0.0"
+
+    before = Path("config.toml").read_text()
+    code, again = on_a_terminal(b"n\n")
+    assert code == 1
+    assert "Which language" not in again
+    assert "Go on?" in again
+    assert Path("config.toml").read_text() == before
+
+
+def test_without_a_terminal_nobody_is_asked(capsys: pytest.CaptureFixture[str]) -> None:
+    # What pytest gives as standard input is no terminal.
+    assert main(["setup", "--from", "en"]) != 0
+    assert "[setup-unanswered]" in capsys.readouterr().err
+    assert not Path("config.toml").exists()

@@ -1,0 +1,41 @@
+"""Answers beside the likeliest one, of the tiny model."""
+
+from __future__ import annotations
+
+import pytest
+
+from pipeline.core.resources import bundled
+from pipeline.engines.llama_cpp.decoding import Decoding
+from pipeline.engines.llama_cpp.gemma import Gemma
+from pipeline.engines.llama_cpp.speculative import Draft
+from pipeline.models.resolve import resolve
+from tests.support.needs import needs_file
+
+
+def test_branches_part_where_two_tokens_were_nearly_equal_and_end() -> None:
+    needs_file(bundled("models", "tiny", "gemma"))
+    engine = Gemma(resolve("gemma", "tiny"), prompt="starter", threads=1, context=256)
+    engine.load()
+    prompt, _, cap = engine._prompt("He leads me beside still waters.")
+    model, end = engine._llama, engine._llama.tokenize("<end_of_turn>", special=True)
+    decoding = Decoding(
+        model, prompt, cap=cap, repeats=1, guesses=2, ends=engine._ends, check=lambda: None
+    )
+    model.prompt(prompt, lambda: None)
+    first = decoding.write(Draft(), lambda _: None, rivals=True)
+    assert first.stopped == "end"
+    assert len(first.logprobs) == len(first.rivals) == len(first.tokens) + 1
+
+    least_sure = max(range(len(first.rivals)), key=lambda place: first.rivals[place][1])
+    (branch,) = decoding.branches(first, end, 1)
+    rival, gap = first.rivals[least_sure]
+    assert branch.tokens[: least_sure + 1] == [*first.tokens[:least_sure], rival]
+    assert branch.logprobs[least_sure] == pytest.approx(first.logprobs[least_sure] + gap)
+    assert gap < 0
+
+    # Written anew with what is foretold, it is what the model says without being told anything.
+    model.prompt([*prompt, *branch.tokens[: least_sure + 1]], lambda: None)
+    rest = decoding.write(Draft(), lambda _: None, rivals=False)
+    assert rest.tokens == branch.tokens[least_sure + 1 :]
+    assert sum(rest.logprobs) == pytest.approx(sum(branch.logprobs[least_sure + 1 :]), abs=0.05)
+    assert len(list(decoding.branches(first, end, 4))) <= 4
