@@ -19,14 +19,14 @@ import numpy as np
 import structlog
 from numpy.typing import NDArray
 
-from pipeline.audio.media import MediaError, MediaFile
 from pipeline.audio.resampler import BlockResampler
 from pipeline.core.errors import AudioError
 from pipeline.core.limited import Limits, call
-from pipeline.core.types import SAMPLE_RATE, AudioBlock
+from pipeline.core.types import SAMPLE_RATE, AudioBlock, Pcm
 
+_FORMATS = "mov,mp4,m4a,3gp,matroska,webm,asf,avi,aac,mpegts,flv,caf"
+"""Containers that hold their sound themselves: a playlist would have FFmpeg open other files."""
 log = structlog.get_logger()
-
 _READ_FRAMES = 4096
 _LOWEST_HZ, _HIGHEST_HZ = 4_000, 768_000
 """Outside of it the header is damaged: at 1 Hz, 32 kB would become hours and gigabytes."""
@@ -34,9 +34,93 @@ _LIMITS = Limits(seconds=20, memory_bytes=2 << 30)
 _MEDIA = (".mp4", ".m4a", ".mov", ".webm", ".mkv", ".aac", ".wma", ".avi", ".3gp", ".ts")
 _ADDRESS = re.compile(r"https?:/", re.IGNORECASE)
 _WHERE = "the name behind --input, or audio.input in config.toml"
-
 _TOLD_S, _TOLD_TIMES = 600.0, 100
-"""How far a file is, is told every ten minutes of it, and a hundred times at most."""
+"""The place in a file is logged every ten minutes of it, a hundred times at most."""
+
+
+class MediaError(Exception):
+    """The file is none of these, has no sound, or is damaged."""
+
+
+def _sound(container: Any) -> Any:
+    track = next(iter(container.streams.audio), None)
+    if track is None:
+        raise MediaError("it has no sound")
+    return track
+
+
+class MediaFile:
+    """The first audio track of a file, read in pieces as soundfile's SoundFile is."""
+
+    _rest: NDArray[np.float32]
+    _pieces: Iterator[NDArray[np.float32]]
+
+    def __init__(self, path: Path) -> None:
+        """Open it. Raises MediaError."""
+        import av  # noqa: PLC0415 - seldom needed
+
+        self._failures = (av.FFmpegError, ValueError, EOFError)
+        # A file that is open already: a name could be an address for FFmpeg.
+        self._raw = path.open("rb")
+        self._container: Any = None
+        try:
+            options = {"format_whitelist": _FORMATS}
+            # PyAV raises for titles in another encoding, and nobody asks for titles here.
+            self._container = av.open(self._raw, options=options, metadata_errors="ignore")
+            self._track = _sound(self._container)
+            self.samplerate = int(self._track.rate)
+            self.channels = len(self._track.layout.channels)
+        except self._failures as error:
+            self.close()
+            raise MediaError(getattr(error, "strerror", None) or str(error)) from None
+        except MediaError:
+            self.close()
+            raise
+        self.frames = round(self._length_s() * self.samplerate)
+        """As the file says; it may be wrong by a little."""
+        self._start()
+
+    def read(self, frames: int, **_: Any) -> NDArray[np.float32]:
+        """Return the next frames, shape (n, channels), none at the end. Raises MediaError."""
+        try:
+            while len(self._rest) < frames:
+                self._rest = np.concatenate((self._rest, next(self._pieces)))
+        except StopIteration:
+            pass
+        except self._failures as error:
+            raise MediaError(getattr(error, "strerror", None) or str(error)) from None
+        piece, self._rest = self._rest[:frames], self._rest[frames:]
+        return piece
+
+    def seek(self, _: int) -> None:
+        """Go back to the beginning."""
+        self._container.seek(0)
+        self._start()
+
+    def close(self) -> None:
+        """Let go of the file."""
+        if self._container is not None:
+            self._container.close()
+        self._raw.close()
+
+    def _start(self) -> None:
+        self._rest = np.zeros((0, self.channels), np.float32)
+        self._pieces = self._decoded()
+
+    def _decoded(self) -> Iterator[NDArray[np.float32]]:
+        import av  # noqa: PLC0415
+
+        plain = av.AudioResampler("flt", self._track.layout, self.samplerate)
+        for frame in self._container.decode(self._track):
+            for each in plain.resample(frame):
+                yield np.asarray(each.to_ndarray(), np.float32).reshape(-1, self.channels)
+        for each in plain.resample(None):  # what the resampler still holds
+            yield np.asarray(each.to_ndarray(), np.float32).reshape(-1, self.channels)
+
+    def _length_s(self) -> float:
+        if self._track.duration is not None:
+            return float(self._track.duration * self._track.time_base)
+        return (self._container.duration or 0) / 1e6  # FFmpeg counts microseconds
 
 
 class AudioFile:
@@ -109,7 +193,7 @@ class AudioFile:
 
         At `realtime` a block's `arrived_s` is its place on the clock that began with the first
         call, also when the reader is late. Raises AudioError (audio-unreadable) for a file that
-        is damaged further on.
+        is damaged later.
         """
         began_s, told_s = time.monotonic(), 0.0
         for block in self._all_blocks():
@@ -227,7 +311,6 @@ class AudioFile:
 
 
 def _try(path: Path, channel: int) -> None:
-    """Open a file and read its beginning. Raises AudioError."""
     file = AudioFile(path, channel=channel, pace="fast")
     file.open()
     next(file.blocks(), None)
@@ -235,7 +318,23 @@ def _try(path: Path, channel: int) -> None:
 
 
 def _clock(seconds: float) -> str:
-    """Return a length as people read it: 1:02:03."""
     minutes, second = divmod(round(seconds), 60)
     hours, minute = divmod(minutes, 60)
     return f"{hours}:{minute:02}:{second:02}"
+
+
+def write_flac(path: Path, pcm: Pcm) -> None:
+    """Write samples in one piece: the file is there whole or not at all. Raises OSError."""
+    import soundfile  # noqa: PLC0415 - a second, for those who keep sound only
+
+    # Beside it: only within one disk is a file put in place in one step.
+    temporary = path.with_name(f"{path.name}.tmp")
+    try:
+        soundfile.write(temporary, pcm, SAMPLE_RATE, format="FLAC", subtype="PCM_16")
+        temporary.replace(path)
+    except soundfile.SoundFileError as error:
+        temporary.unlink(missing_ok=True)
+        raise OSError(0, str(error), str(path)) from None
+    except OSError:
+        temporary.unlink(missing_ok=True)
+        raise

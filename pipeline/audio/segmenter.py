@@ -32,20 +32,15 @@ from pipeline.text.sentence_end import HALF
 
 _TAIL_BLOCKS = 6
 """Blocks kept behind the last speech, about 190 ms: whispered endings and room."""
-
 _PAUSE_BLOCKS = 4
 """Shortest pause at which a long utterance is cut: 98 ms, rounded up to whole blocks."""
-
 _RETURN_BLOCKS = 4
 """So much speech reopens an utterance, 128 ms: a short word must not count as a knock only because
 the pause before it was taken for the end."""
-
 _REOPENED_SHARE = 0.75
-"""Of the length limit, so much at most may be reopened: more would soon be cut elsewhere."""
-
+"""Most of the length limit that may be reopened: more would soon be cut elsewhere."""
 _UNTOLD_BLOCKS = 10
 """So long a silence may be, beyond the usual one, before its text is there: 320 ms."""
-
 _OPEN_CAUSES = ("partial", "eager", "resumed")
 
 

@@ -18,11 +18,11 @@ from collections import deque
 from dataclasses import dataclass
 from itertools import islice
 
-from pipeline.audio.song_features import STEP_BLOCKS, STEP_S, WINDOW_S
+from pipeline.audio.song_head import STEP_BLOCKS, STEP_S, WINDOW_S
 from pipeline.core.types import BLOCK_SAMPLES, SAMPLE_RATE, AudioBlock, SongControl
 
 SONG_S = 5.0
-"""Song that has lasted for so long is held."""
+"""Seconds of song after which it is held."""
 DOUBT = 0.65
 """Song is as likely as this, in the mean of three looks, when blocks begin to wait ..."""
 NO_DOUBT = 0.4
@@ -47,6 +47,13 @@ _NOW = 2**62
 """Later than any sample."""
 _SEEN = round((WINDOW_S + 0.4) / _BLOCK_S)
 """Blocks before a look in which the speech that it sees may have begun."""
+
+SPOKEN_S = 20.0
+"""So much speech ..."""
+WITHIN_S = 30.0
+"""... in so long, pauses for breath included, is nobody's song."""
+_WITHIN = round(WITHIN_S / _BLOCK_S)
+_SPOKEN = round(SPOKEN_S / _BLOCK_S)
 
 Heard = tuple[AudioBlock, float]
 """A block, and the voice detector's probability that it is speech."""
@@ -101,7 +108,7 @@ class SongGate:
         return self._close(self._doubted_from)
 
     def steer(self, control: SongControl, *, detects: bool) -> Passage:
-        """Do as an operator wants: hold at once, caption whatever is heard, or decide alone.
+        """Do as an operator wants: hold at once, caption whatever is heard, or decide by itself.
 
         Without a detector (not `detects`) nothing is held but what an operator holds.
         """
@@ -198,3 +205,38 @@ class SongGate:
             elif silence >= _GAP and first < turned:
                 break
         return max(0, first - _LEAD)
+
+
+class ForgottenHold:
+    """Counts what is spoken while an operator holds captions for a song: has he forgotten that?"""
+
+    def __init__(self) -> None:
+        self._spoken: deque[bool] = deque(maxlen=_WITHIN)
+        self._count = 0
+        self._song = 0.0
+
+    def push(self, speech: float, song: float | None) -> bool:
+        """Return whether speech has just lasted too long for a song; then it counts anew.
+
+        `speech` and `song` are the detectors' probabilities; between two looks of the song detector
+        `song` is None, and its last look holds. Without such a detector a voice is speech.
+        """
+        if song is not None:
+            self._song = song
+        is_spoken = speech >= VOICED and self._song < ENDED
+        # A running count: else each block would have half a minute of them counted.
+        if len(self._spoken) == _WITHIN:
+            self._count -= self._spoken[0]
+        self._spoken.append(is_spoken)
+        self._count += is_spoken
+        if self._count < _SPOKEN:
+            return False
+        self.reset()
+        return True
+
+    def reset(self) -> None:
+        """Count anew: captions are not held by an operator."""
+        # Asked with every block that is not held: seldom is there anything to do.
+        if self._spoken:
+            self._spoken.clear()
+            self._count = 0

@@ -1,4 +1,4 @@
-"""Ids of utterances and of typed captions: one count, so that captions stand in their order."""
+"""Ids of utterances and of typed captions: one count, so that captions keep their order."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ def checks(settings: Settings, seconds: float) -> Iterator[Check]:
 def listen(
     source: AudioSource, detector: SpeechDetector, *, seconds: float, threshold: float
 ) -> Heard:
-    """Open `source`, take so many seconds of it or all there is, and close it.
+    """Open `source`, take that many seconds of it or all there is, and close it.
 
     A block is speech from the probability `threshold` on. Raises what the source raises.
     """

@@ -1,4 +1,4 @@
-"""List the checks before a service, and check settings, pages, port, disk and certificate."""
+"""List the checks before a service; check settings, pages, port, disk, [publish], [[outputs]]."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import asyncio
 import errno
 import http.client
 import shutil
+import socket
 import ssl
 from collections import Counter
 from collections.abc import Iterator
@@ -21,20 +22,21 @@ from websockets.http11 import Request
 
 from pipeline.check.audio import checks as audio_checks
 from pipeline.check.engines import EngineChecks
-from pipeline.check.fonts import font_checks
-from pipeline.check.machine import machine_checks
-from pipeline.check.outside import outside_checks
+from pipeline.check.machine import font_checks, machine_checks
 from pipeline.check.result import Check, Passed
 from pipeline.church.scripture import editions, index_store
 from pipeline.config.loader import INHERITED_FROM, Loaded
+from pipeline.config.publishing import Output, Publish
 from pipeline.config.schema import Server as ServerSettings
 from pipeline.config.schema import Settings
-from pipeline.core.errors import ServerError, SessionError, VersesError
+from pipeline.core.errors import PublishError, ServerError, SessionError, VersesError
 from pipeline.core.files import GrowingFile
 from pipeline.core.resources import bundled
 from pipeline.core.sizes import human_size
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines.prompts import language
+from pipeline.publish.broker import Broker
+from pipeline.publish.troubles import place_of
 from pipeline.server.addresses import EVERYWHERE, page_address, unbound
 from pipeline.server.operator_token import FILE as TOKEN_FILE
 from pipeline.server.operator_token import operator_token
@@ -47,6 +49,15 @@ _SERVICE_BYTES = 6_000_000
 _DISK_BYTES = 100_000_000
 """Room for the service, the system's own logs, and what other programs write meanwhile."""
 _LOOPBACK = ("127.", "::1", "localhost")
+_SOUND = {
+    "none": "No sound is kept.",
+    "doubtful": "Sound of doubtful captions is kept to learn from: tell those who speak.",
+    "all": "All speech is kept to learn from: tell those who speak.",
+}
+_ANSWER_S = 5.0
+_REFUSED_BY_UNIT = (
+    "The service that install.sh makes reaches private networks only; others need IPAddressAllow="
+)
 
 
 def checks(
@@ -89,12 +100,11 @@ def standing_checks(settings: Settings) -> list[Check]:
 
 
 def _settings(loaded: Loaded) -> Passed:
-    """Say where the settings come from. Raises ConfigError."""
     translate = loaded.settings.translate
-    for alone in loaded.settings.for_each_target():
-        engines = {alone.translate.partial.engine, alone.translate.final.engine}
+    for narrowed in loaded.settings.for_each_target():
+        engines = {narrowed.translate.partial.engine, narrowed.translate.final.engine}
         if engines & {"gemma", "exllamav2", "openai"}:  # their prompts name languages
-            for code in (translate.source, alone.translate.target):
+            for code in (translate.source, narrowed.translate.target):
                 language(code)
     origins = Counter(loaded.origins.values())
     del origins["built-in default"], origins[INHERITED_FROM]
@@ -113,9 +123,9 @@ def _dictionary(settings: Settings) -> Passed:
 
 
 def _verses_checks(settings: Settings) -> Iterator[Check]:
-    for alone in settings.for_each_target():
-        name = "verses" if alone is settings else f"verses-{alone.translate.target}"
-        yield Check(name, "Reading the Bibles", partial(_verses, alone))
+    for narrowed in settings.for_each_target():
+        name = "verses" if narrowed is settings else f"verses-{narrowed.translate.target}"
+        yield Check(name, "Reading the Bibles", partial(_verses, narrowed))
 
 
 def _verses(settings: Settings) -> Passed:
@@ -147,7 +157,6 @@ def _certificate_checks(server: ServerSettings) -> tuple[Check, ...]:
 
 
 def _certificate(server: ServerSettings) -> Passed:
-    """Raises ServerError (see `Certificate`)."""
     certificate = Certificate(server)
     now = datetime.now(UTC)
     certificate.check(now)
@@ -224,13 +233,6 @@ def _running(server: ServerSettings) -> str:
         connection.close()
 
 
-_SOUND = {
-    "none": "No sound is kept.",
-    "doubtful": "Sound of doubtful captions is kept to learn from: tell those who speak.",
-    "all": "All speech is kept to learn from: tell those who speak.",
-}
-
-
 def _sessions(directory: Path, settings: Settings) -> Passed:
     """Make a session folder and write in it, then remove what was not there before.
 
@@ -263,7 +265,6 @@ def _sessions(directory: Path, settings: Settings) -> Passed:
 
 
 def _disk(directory: Path) -> Passed:
-    """Raises SessionError (disk-short)."""
     # The directory may not exist yet; its disk is that of the nearest parent that does.
     there = next(f for f in (directory.absolute(), *directory.absolute().parents) if f.is_dir())
     free = shutil.disk_usage(there).free
@@ -275,3 +276,55 @@ def _disk(directory: Path) -> Passed:
             f"Make room where {there} is, or set session.directory to another disk.",
         )
     return Passed(f"{room}.")
+
+
+def outside_checks(settings: Settings) -> list[Check]:
+    """Return a check for each thing outside of this machine that captions are sent to."""
+    checks = []
+    if settings.publish.nats:
+        doing = "Reaching the NATS server"
+        checks.append(Check("publish", doing, partial(_publish, settings.publish)))
+    for each in settings.outputs:
+        if each.url:
+            doing = f"Reaching {each.program} of [[outputs]]"
+            checks.append(Check(f"output-{each.program}", doing, partial(_output, each)))
+    return checks
+
+
+def _publish(settings: Publish) -> Passed:
+    """Log in. Raises PublishError where waiting does not help, such as a wrong password."""
+
+    async def ask() -> None:
+        broker = await Broker.connect(settings)
+        try:
+            await broker.state()
+        finally:
+            await broker.close()
+
+    place = place_of(settings.nats)
+    try:
+        asyncio.run(ask())
+    except PublishError as error:
+        # It may come later: captions in the hall need it not.
+        if error.code == "publish-unreachable":
+            advice = f"Start it, or mend publish.nats. {_REFUSED_BY_UNIT} (docs/SCALE.md)."
+            return Passed(error.message, advice, error.code)
+        if error.code != "publish-no-stream":  # the first service makes it
+            raise
+    return Passed(f"{place} is there, and lets the church in.")
+
+
+def _output(output: Output) -> Passed:
+    """Connect, and ask for nothing: each of these programs takes a request for a caption."""
+    parts = urlsplit(output.url)
+    is_https = parts.scheme == "https"
+    host, port = str(parts.hostname), parts.port or (443 if is_https else 80)
+    try:
+        with socket.create_connection((host, port), _ANSWER_S) as plain:
+            if is_https:
+                ssl.create_default_context().wrap_socket(plain, server_hostname=host).close()
+    except (OSError, ValueError) as error:  # ValueError: a name that cannot be one
+        mend = f"Start it, or mend the url of {output.program} in [[outputs]]."
+        advice = f"{mend} {_REFUSED_BY_UNIT} (docs/DISPLAYS.md)."
+        return Passed(f"{host}:{port} does not answer: {error}.", advice, "output-unreachable")
+    return Passed(f"{host}:{port} is there.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from functools import cached_property, partial
+from functools import cache, partial
 from typing import Self
 
 import psutil
@@ -23,8 +23,8 @@ from pipeline.engines.process.engine_process import (
     TranslatorProcess,
 )
 from pipeline.engines.process.model_specs import server_specs
-from pipeline.engines.protocols import Translator
-from pipeline.engines.remote.engine import RemoteEngine
+from pipeline.engines.protocols import Recognizer, Translator
+from pipeline.engines.remote.api_server import RemoteEngine
 from pipeline.engines.remote.openai import OpenAi
 from pipeline.engines.remote.openai_speech import OpenAiSpeech
 from pipeline.engines.specification import FINAL, QUICK, SECOND, EngineSpec, Part
@@ -41,7 +41,7 @@ _BUSY = 0.5
 """Real-time factor above which a recognizer has little time left for partials."""
 
 _SERVER_S = 5.0
-"""A server that has not told its models by then is as good as none."""
+"""Seconds after which a server that has not listed its models is as good as none."""
 _KEYS = {
     "stt": "stt",
     "marian": "translate.partial",
@@ -88,8 +88,8 @@ class EngineChecks:
         doing, needs = "Recognizing a sentence", ("model-stt",)
         yield Check("golden-stt", doing, self._recognize, needs, another("stt"))
         yield from self._translator_checks(self._settings)
-        for alone in self._settings.by_target():
-            yield from self._translator_checks(alone, f"-{alone.translate.target}")
+        for narrowed in self._settings.by_target():
+            yield from self._translator_checks(narrowed, f"-{narrowed.translate.target}")
         yield from self._server_checks()
         # Behind them: only now are all of them loaded, as they will be in the service.
         yield Check("memory", "Adding up the memory", self._memory)
@@ -97,18 +97,18 @@ class EngineChecks:
             doing = "Trying the translator to compare with"
             yield Check("compare", doing, self._compare)
 
-    def _translator_checks(self, alone: Settings, suffix: str = "") -> Iterator[Check]:
+    def _translator_checks(self, narrowed: Settings, suffix: str = "") -> Iterator[Check]:
         """Yield the checks of the translators here into one language, whose name is the suffix."""
-        translate = alone.translate
+        translate = narrowed.translate
         engines: dict[str, tuple[Role, Describe, Part]] = {}
-        if translate.partial.engine == "marian" or factory.has_local(alone):
+        if translate.partial.engine == "marian" or factory.has_local(narrowed):
             engines["marian"] = ("marian", _quick_spec, QUICK)
         if translate.final.engine in ("gemma", "exllamav2"):
             engines[translate.final.engine] = ("gemma", factory.final_spec, FINAL)
         for engine, (role, describe, part) in engines.items():
             name, lang = f"{engine}{suffix}", translate.target
             into = f" for {language(lang).name}" if suffix else ""
-            load = partial(self._load_translator, name, role, alone, describe, part)
+            load = partial(self._load_translator, name, role, narrowed, describe, part)
             yield Check(f"model-{name}", f"Loading {engine.title()}{into}", load, (), another(name))
             doing = f"Translating a sentence with {engine.title()}{into}"
             run = partial(self._translate, name, lang)
@@ -122,15 +122,15 @@ class EngineChecks:
         return self._loaded("stt", "stt", self._recognizer)
 
     def _load_translator(
-        self, name: str, role: Role, alone: Settings, describe: Describe, part: Part
+        self, name: str, role: Role, narrowed: Settings, describe: Describe, part: Part
     ) -> Passed:
-        is_first = alone is self._settings
-        spec = describe(alone) if is_first else factory.further_spec(describe, alone)
+        is_first = narrowed is self._settings
+        spec = describe(narrowed) if is_first else factory.extra_spec(describe, narrowed)
         for other in self._translators.values():
             if spec is not None and other.spec.is_like(spec):
                 self._translators[name] = other
                 return Passed(f"{other.name} is loaded: languages take turns at it.")
-        translator = factory.translator_process(alone, spec, part, restarts=False)
+        translator = factory.translator_process(narrowed, spec, part, restarts=False)
         if translator is None:
             return Passed("Not asked for.")
         self._translators[name] = translator
@@ -176,17 +176,9 @@ class EngineChecks:
         server = OpenAiSpeech(**spec.arguments["server"])
         ask = partial(ask_to_hear, server, self._settings.stt.server_model)
         yield Check(name, "Asking the server of [stt]", ask, (), _server_fix(name))
-        run = partial(self._heard_by_server, name, server)
+        run = partial(try_recognizer, name, server, self._settings.translate.source)
         doing = "Having it recognize a sentence"
         yield Check(f"golden-{name}", doing, run, (name,), _server_fix(name))
-
-    def _heard_by_server(self, name: str, server: OpenAiSpeech) -> Passed:
-        golden, lang = self._golden, self._settings.translate.source
-        if lang != golden.spoken:
-            return untried(lang)
-        start_s = time.perf_counter()
-        text = server.recognize(golden.pcm, final=True).text
-        return judge(golden, name, text, lang, time.perf_counter() - start_s)
 
     def _compare(self) -> Passed:
         """Try what finals are compared with; rehearsals need it, a service does not."""
@@ -209,32 +201,21 @@ class EngineChecks:
         return list({id(each): each for each in every}.values())
 
     def _recognize(self) -> Passed:
-        golden, lang = self._golden, self._settings.translate.source
-        if self._recognizer is None or lang != golden.spoken:
-            return untried(lang)
-        # Loading is not in it; that has its own check.
-        start_s = time.perf_counter()
-        text = self._recognizer.recognize(golden.pcm, final=True).text
-        return judge(golden, "stt", text, lang, time.perf_counter() - start_s)
+        source = self._settings.translate.source
+        if self._recognizer is None:
+            return untried(source)
+        return try_recognizer("stt", self._recognizer, source)
 
     def _translate(self, name: str, lang: str) -> Passed:
         if name not in self._translators:
             return untried(self._settings.translate.source)
         translator = self._translators[name]
         translator.target = lang  # several may take turns at it
-        return self._judged(name, translator, lang)
+        return try_translator(name, translator, self._settings.translate.source, lang)
 
     def _judged_by_server(self, name: str, server: OpenAi, lang: str) -> Passed:
         server.open()  # one that shares another's check has not read its key
-        return self._judged(name, server, lang)
-
-    def _judged(self, name: str, translator: Translator, lang: str) -> Passed:
-        golden, source = self._golden, self._settings.translate.source
-        if source not in golden.text:
-            return untried(source)
-        start_s = time.perf_counter()
-        text = translator.translate(golden.text[source]).text
-        return judge(golden, name, text, lang, time.perf_counter() - start_s)
+        return try_translator(name, server, self._settings.translate.source, lang)
 
     def _memory(self) -> Passed:
         """Compare what the engines took with what was free before. Raises ModelError."""
@@ -250,9 +231,32 @@ class EngineChecks:
             )
         return Passed(f"{memory}.")
 
-    @cached_property
-    def _golden(self) -> Golden:
-        return read_golden(bundled("demo", "golden.json"))
+
+@cache
+def golden_sentence() -> Golden:
+    """Return the golden sentence that ships."""
+    return read_golden(bundled("demo", "golden.json"))
+
+
+def try_recognizer(name: str, recognizer: Recognizer, lang: str) -> Passed:
+    """Have the golden sentence heard. Raises EngineError; `name` is as in `judge`."""
+    golden = golden_sentence()
+    if lang != golden.spoken:
+        return untried(lang)
+    # Loading is not in it; that has its own check.
+    start_s = time.perf_counter()
+    text = recognizer.recognize(golden.pcm, final=True).text
+    return judge(golden, name, text, lang, time.perf_counter() - start_s)
+
+
+def try_translator(name: str, translator: Translator, source: str, lang: str) -> Passed:
+    """Have the golden sentence translated. Raises EngineError; `name` is as in `judge`."""
+    golden = golden_sentence()
+    if source not in golden.text:
+        return untried(source)
+    start_s = time.perf_counter()
+    text = translator.translate(golden.text[source]).text
+    return judge(golden, name, text, lang, time.perf_counter() - start_s)
 
 
 def judge(golden: Golden, name: str, text: str, lang: str, took_s: float) -> Passed:
@@ -362,7 +366,7 @@ def _answered(server: RemoteEngine, model: str) -> str:
     """Return that a server is there and has the model. Raises EngineError, ModelError."""
     server.open()
     start_s = time.perf_counter()
-    # Nobody breaks a check off: its time alone ends it.
+    # Nobody breaks a check off: only its time ends it.
     server.server.check_model(until_s=time.monotonic() + _SERVER_S, check=lambda: None)
     took_ms = (time.perf_counter() - start_s) * 1000
     return f"{server.server.place} serves {model} and answered in {took_ms:.0f} ms."

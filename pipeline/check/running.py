@@ -1,38 +1,35 @@
 """Check a service that runs, with the very engines, microphone and folders that it uses.
 
-For the desk: nothing is loaded a second time, since two copies of the models do not fit most
+For the console: nothing is loaded a second time, since two copies of the models do not fit most
 machines, and captions come from those that are loaded already.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
-from functools import cached_property, partial
+from functools import partial
 
 import psutil
 
 from pipeline.check.audio import Heard
 from pipeline.check.audio import judge as judge_sound
 from pipeline.check.checks import standing_checks
-from pipeline.check.engines import another, faster, judge, untried
+from pipeline.check.engines import another, faster, try_recognizer, try_translator
 from pipeline.check.result import Check, Passed
 from pipeline.config.schema import Settings
 from pipeline.core.errors import EngineCancelledError, EngineError, ModelError
 from pipeline.core.languages import language
-from pipeline.core.resources import bundled
 from pipeline.core.sizes import human_size
 from pipeline.engines.process.engine_process import EngineProcess
 from pipeline.engines.process.sharing import process_of
 from pipeline.engines.protocols import Recognizer, Translator
-from pipeline.evaluation.golden_sentence import Golden, read_golden
 from pipeline.models.identity import advice, fingerprint
 from pipeline.models.registry import Role
 from pipeline.tuning.verdicts import HEADROOM_BYTES
 from pipeline.workers.engines import Engines
 
 Listen = Callable[[float], Heard]
-"""Listens for so many seconds. Raises AudioError where nothing is heard on purpose."""
+"""Listens for that many seconds. Raises AudioError where nothing is heard on purpose."""
 
 LISTEN_S = 5.0
 """As long as it takes to say a sentence at the microphone."""
@@ -52,14 +49,16 @@ class RunningChecks:
     def checks(self) -> Iterator[Check]:
         """Yield the checks; the microphone last, since somebody speaks then."""
         yield from standing_checks(self._settings)
-        yield from self._check_engine("stt", self._engines.recognizer, self._recognize)
+        recognizer, source = self._engines.recognizer, self._settings.translate.source
+        ask = partial(try_recognizer, "stt", recognizer, source)
+        yield from self._check_engine("stt", recognizer, ask)
         every = self._settings.for_each_target()
-        for alone, target in zip(every, self._engines.targets, strict=True):
-            translate = alone.translate
+        for narrowed, target in zip(every, self._engines.targets, strict=True):
+            translate = narrowed.translate
             found: dict[str, Translator | None] = {translate.final.engine: target.final}
             # Last: where Marian makes the finals, too, there is no other translator.
             found[translate.partial.engine] = target.partial
-            lang = "" if alone is self._settings else target.lang
+            lang = "" if narrowed is self._settings else target.lang
             for role in _TRANSLATORS:
                 if (translator := found.get(role)) is not None:
                     ask = partial(self._translate, role, translator, target.lang)
@@ -75,7 +74,7 @@ class RunningChecks:
         ask: Callable[[], Passed],
         lang: str = "",
     ) -> Iterator[Check]:
-        """Yield the checks of an engine; `lang` is that of a further target."""
+        """Yield the checks of an engine; `lang` is that of an extra target."""
         process = process_of(engine)
         if process is None:
             return  # only a process may be asked from more than one thread
@@ -100,28 +99,14 @@ class RunningChecks:
         better = advice(role, model, self._settings)
         return Passed(message, better, "starter-model" if better else "")
 
-    def _recognize(self) -> Passed:
-        golden, lang = self._golden, self._settings.translate.source
-        if lang != golden.spoken:
-            return untried(lang)
-        start_s = time.perf_counter()
-        text = self._engines.recognizer.recognize(golden.pcm, final=True).text
-        return judge(golden, "stt", text, lang, time.perf_counter() - start_s)
-
     def _translate(self, role: Role, translator: Translator, lang: str) -> Passed:
-        golden, translate = self._golden, self._settings.translate
-        if translate.source not in golden.text:
-            return untried(translate.source)
-        start_s = time.perf_counter()
         try:
-            text = translator.translate(golden.text[translate.source]).text
+            return try_translator(role, translator, self._settings.translate.source, lang)
         except EngineCancelledError:  # captions come first
             fix = "Check again in a pause."
             return Passed("Not tried: somebody spoke meanwhile.", fix, "check-interrupted")
-        return judge(golden, role, text, lang, time.perf_counter() - start_s)
 
     def _memory(self) -> Passed:
-        """Compare what a service grows by with what is free. Raises ModelError."""
         free = psutil.virtual_memory().available
         used = sum(engine.memory_bytes for _, engine in self._engines.by_stage())
         memory = f"The engines hold {human_size(used)}, {human_size(free)} is free"
@@ -131,9 +116,4 @@ class RunningChecks:
         return Passed(f"{memory}.")
 
     def _level(self) -> Passed:
-        """Raises AudioError."""
         return judge_sound(self._listen(LISTEN_S), self._engines.source.name)
-
-    @cached_property
-    def _golden(self) -> Golden:
-        return read_golden(bundled("demo", "golden.json"))

@@ -17,8 +17,7 @@ from pipeline.core.standing import Standing
 from pipeline.core.terms import WantedTerm
 from pipeline.core.types import Translation
 from pipeline.engines import prompts
-from pipeline.engines.answer import Piece, read_answer
-from pipeline.engines.output import growing, join
+from pipeline.engines.output import Piece, growing, join, read_answer
 from pipeline.engines.protocols import never, until_deadline
 from pipeline.engines.specification import setting
 from pipeline.text import sentences
@@ -121,7 +120,7 @@ class ExLlama:
         except _REFUSALS as error:
             message = f"{self._path.name}: {_said(error)}."
             raise EngineError("exllama-failed", message) from error
-        # `join` makes 0.0 of what is not told, and that would be certainty.
+        # `join` makes 0.0 of an unknown confidence, and that would be certainty.
         return replace(join(self.name, parts), avg_logprob=None)
 
     def _package(self) -> Any:

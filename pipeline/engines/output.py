@@ -1,12 +1,15 @@
-"""Assemble a translator's output: text that comes in pieces, parts that make a whole. Pure."""
+"""Assemble a translator's output: pieces of an answer, parts that make a whole. Pure."""
 
 from __future__ import annotations
 
 import codecs
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
 
 from pipeline.core.languages import language
 from pipeline.core.types import Translation
+from pipeline.text import repetition
 
 
 class WholeWords:
@@ -44,7 +47,7 @@ def one_line(text: str) -> str:
 def growing(
     on_text: Callable[[str], None] | None, parts: Sequence[Translation]
 ) -> Callable[[str], None]:
-    """Return what is told of a part as it grows, and tells `on_text` of all so far.
+    """Return what takes a part as it grows, and gives `on_text` all so far.
 
     `parts` are those before it; the caller adds each when it is done.
     """
@@ -75,4 +78,55 @@ def join(engine: str, parts: Sequence[Translation]) -> Translation:
         repairs=tuple(repair for part in parts for repair in part.repairs),
         alternatives=parts[0].alternatives if len(parts) == 1 else (),
         stopped=next((part.stopped for part in parts if part.stopped != "end"), "end"),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """What a model has written since the piece before."""
+
+    text: str
+    finish: str = ""
+    """Why it is the last one: `stop` or `length`; "" while there are more."""
+    prompt_tokens: int = 0
+    tokens: int = 0
+    """Of the whole answer, where the model says so; with the last piece or after it."""
+
+
+def read_answer(
+    pieces: Iterable[Piece],
+    *,
+    engine: str,
+    source: str,
+    target: str,
+    end: str,
+    grow: Callable[[str], None],
+) -> Translation:
+    """Return the translation of `source` into the language `target` that the pieces make up.
+
+    It ends before `end`; one that goes round in a loop is left. `grow` gets the text so far, whole
+    words only.
+    """
+    words = WholeWords(target, grow)
+    repeats = repetition.longest(repetition.words(source)).count
+    text, written, tokens, prompt_tokens = "", 0, 0, 0
+    stopped: Literal["end", "length", "loop"] = "end"
+    for piece in pieces:
+        text += piece.text
+        written += bool(piece.text)
+        tokens = piece.tokens or tokens
+        prompt_tokens = piece.prompt_tokens or prompt_tokens
+        stopped = "length" if piece.finish == "length" else stopped
+        words.add(piece.text.encode(errors="replace"))
+        # Only where a word has ended: the last one may still grow.
+        if " " in piece.text and repetition.at_end(repetition.words(text), repeats):
+            stopped = "loop"
+            break
+    return Translation(
+        text=one_line(text.partition(end)[0]),
+        engine=engine,
+        # Who does not count sends about a token at a time.
+        tokens=tokens or written,
+        prompt_tokens=prompt_tokens,
+        stopped=stopped,
     )

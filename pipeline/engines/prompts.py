@@ -64,7 +64,7 @@ def render(style: Style, text: str, source: str, target: str, section: str = "")
 
 
 def starter_text(text: str, target: str) -> str:
-    """Return what the starter is asked: a text for Spanish, its first language, stands alone."""
+    """Return what the starter is asked; Spanish, its first language, is not named."""
     return text if target == "es" else f"{language(target)}: {text}"
 
 

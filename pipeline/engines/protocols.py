@@ -54,7 +54,7 @@ class Translator(Protocol):
     """Text to text in another language."""
 
     deadline_s: float
-    """After so long `translate` gives up, unless it is always quick; may change between calls."""
+    """Seconds after which `translate` gives up, unless always quick; may change between calls."""
 
     is_cancelled: Callable[[], bool]
     """Asked between two tokens, unless it is always quick: where it says so `translate` gives up
@@ -81,8 +81,8 @@ class Translator(Protocol):
     ) -> Translation:
         """Translate `text`. `on_text` gets the text so far as it grows. Raises EngineError.
 
-        `draft` is a quicker translator's text, `standing` what of the caption is committed on
-        screen, of which as much is kept as this translator is made to keep. `wanted` are church
+        `draft` is a quicker translator's text, `standing` the committed part of the caption on
+        screen; how much of it is kept depends on the translator's bias. `wanted` are church
         words of the text; their renderings are put in where they are missing and fit.
         """
 

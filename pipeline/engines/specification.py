@@ -1,11 +1,14 @@
-"""An engine described by plain values, so that any process can make it; what it is for."""
+"""An engine described by plain values and made from them in any process; what it is for."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal
+
+from pipeline.engines.protocols import Recognizer, Translator
 
 Kind = Literal["whisper", "moonshine", "marian", "gemma", "exllamav2", "openai"]
 
@@ -19,7 +22,17 @@ GPU_SHARES: Mapping[Kind, tuple[float, ...]] = {
     "exllamav2": (1.0,),
     "openai": (1.0,),
 }
-"""What of the GPU work that the settings ask for is tried in turn when a GPU fails."""
+"""Shares of the requested GPU layers, tried in this order after GPU failures."""
+
+_CLASSES: Mapping[Kind, tuple[str, str]] = {
+    "whisper": ("ctranslate2.whisper", "Whisper"),
+    "moonshine": ("streaming.moonshine", "Moonshine"),
+    "marian": ("ctranslate2.marian", "Marian"),
+    "gemma": ("llama_cpp.gemma", "Gemma"),
+    "exllamav2": ("exllama", "ExLlama"),
+    "openai": ("remote.openai", "OpenAi"),
+}
+"""Module and class of each kind, by name: a process for one engine imports that one only."""
 
 
 def setting(section: str, key: str) -> str:
@@ -55,7 +68,7 @@ class EngineSpec:
         return bool(self.arguments.get("device", "cpu") != "cpu")
 
     def is_like(self, other: EngineSpec) -> bool:
-        """Whether one process can do for both: it is told language and deadline with each text.
+        """Whether one process can do for both: each text comes with its language and deadline.
 
         Not of servers, which answer several requests at a time: see `sharing.Turns`.
         """
@@ -77,13 +90,7 @@ class EngineSpec:
 
     def as_json(self) -> dict[str, Any]:
         """Return the values for another process."""
-        return {
-            "kind": self.kind,
-            "name": self.name,
-            "model": str(self.model),
-            "arguments": dict(self.arguments),
-            "section": self.section,
-        }
+        return asdict(self) | {"model": str(self.model)}
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> EngineSpec:
@@ -134,3 +141,40 @@ SECOND = Part(
     niceness=10,
 )
 """Niceness 10 is about a tenth of the others' share of a busy core."""
+
+
+def make(spec: EngineSpec) -> Recognizer | Translator:
+    """Return the engine, not yet loaded."""
+    return make_recognizer(spec) if spec.kind in RECOGNIZERS else make_translator(spec)
+
+
+def make_recognizer(spec: EngineSpec) -> Recognizer:
+    """Return the engine of a recognizer's description, not yet loaded."""
+    arguments = dict(spec.arguments)
+    server = arguments.pop("server", None)
+    made: Any = _class(*_CLASSES[spec.kind])(spec.model, section=spec.section, **arguments)
+    if spec.kind == "moonshine":
+        made = _class("streaming.incremental", "IncrementalRecognizer")(made)
+    if server:
+        there = _class("remote.openai_speech", "OpenAiSpeech")(**server)
+        made = _class("remote.stand_in", "RecognizerStandIn")(there, made)
+    recognizer: Recognizer = made
+    return recognizer
+
+
+def make_translator(spec: EngineSpec) -> Translator:
+    """Return the engine of a translator's description, not yet loaded."""
+    arguments = dict(spec.arguments)
+    local = arguments.pop("local", None)
+    # The model of a server is that server's name for it, and no file.
+    model = str(spec.model) if spec.is_elsewhere else spec.model
+    made: Any = _class(*_CLASSES[spec.kind])(model, section=spec.section, **arguments)
+    if local:
+        stand_in = make_translator(EngineSpec.from_json(local))
+        made = _class("remote.stand_in", "StandIn")(made, stand_in)
+    translator: Translator = made
+    return translator
+
+
+def _class(module: str, name: str) -> Any:
+    return getattr(import_module(f"pipeline.engines.{module}"), name)

@@ -1,11 +1,12 @@
-"""Choose the recognizer for `stt.model = "auto"`, and name the models in use."""
+"""Choose the recognizer for `stt.model = "auto"`, its window and pauses; name the models in use."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+import orjson
 from pydantic import TypeAdapter, ValidationError
 
 from pipeline.config.schema import Settings
@@ -14,9 +15,8 @@ from pipeline.core.extras import require_extra
 from pipeline.core.files import write_whole
 from pipeline.models.crash_history import crash_history
 from pipeline.models.library import ModelLibrary
-from pipeline.models.registry import KEYS, Model, Role
+from pipeline.models.registry import KEYS, STARTER, Model, Role, shipped
 from pipeline.models.resolve import resolve
-from pipeline.models.shipped import STARTER, shipped
 
 AUTO = "auto"
 FIRST = "whisper-base"
@@ -29,6 +29,12 @@ _FOR_PEOPLE: dict[Role, str] = {
     "marian": "quick translator",
     "gemma": "final translator",
 }
+FULL_S = 30.0
+"""Whisper's own window, which every model was trained on."""
+PROOF = "proof.json"
+"""In the folder of a trained model: how its conversion was proved."""
+_STARTER_S = 10.0
+_SHORTEST_S = 1.0
 
 
 def recognizer_name(settings: Settings) -> str:
@@ -55,7 +61,6 @@ def recognizer_name(settings: Settings) -> str:
 
 
 def _own_model(settings: Settings) -> Path:
-    """Return the folder of the model that a streaming engine's package brings along."""
     source = settings.translate.source
     if source != "en":
         raise ConfigError(
@@ -144,3 +149,48 @@ def _read(library: ModelLibrary) -> dict[str, bool]:
         return _KeptUp.validate_json((library.directory / _KEPT_UP).read_bytes())
     except (OSError, ValidationError):
         return {}
+
+
+def own_window_s(model: Path, library: ModelLibrary) -> float:
+    """Return the shortest window, in seconds, that costs the model in this folder no accuracy.
+
+    The registry tells, for pulled models; one that `learn hear` has made tells of itself with
+    which window it was proved. 30, Whisper's own, where nobody
+    has measured. Raises ModelError (registry-broken).
+    """
+    if model == resolve("stt", STARTER):
+        return _STARTER_S
+    if (proved := _proved_s(model / PROOF)) is not None:
+        return proved
+    known = _known(model, library)
+    return FULL_S if known is None or known.window_s is None else known.window_s
+
+
+def own_pauses(settings: Settings) -> Mapping[str, int]:
+    """Return what of [vad] suits the recognizer, by key, where the settings name nothing.
+
+    Raises ModelError, ConfigError.
+    """
+    if settings.stt.local_engine != "whisper":
+        return {}
+    library = ModelLibrary.of(settings)
+    known = _known(resolve("stt", recognizer_name(settings), library), library)
+    return {} if known is None else {str(key): ms for key, ms in known.pauses.items()}
+
+
+def _known(model: Path, library: ModelLibrary) -> Model | None:
+    return next(
+        (each for each in library.known.values() if library.folder(each.name) == model), None
+    )
+
+
+def _proved_s(proof: Path) -> float | None:
+    """Return the window in a proof; None without a usable one."""
+    try:
+        told = orjson.loads(proof.read_bytes())
+    except (OSError, orjson.JSONDecodeError):
+        return None
+    window_s = told.get("window_s") if isinstance(told, dict) else None
+    if not isinstance(window_s, int | float) or not _SHORTEST_S <= window_s <= FULL_S:
+        return None
+    return float(window_s)

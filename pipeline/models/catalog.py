@@ -9,28 +9,27 @@ from typing import Literal
 
 from pipeline.core.errors import ModelError
 from pipeline.models.library import Manifest, ModelLibrary
-from pipeline.models.registry import Model, Role
+from pipeline.models.registry import SHIPPED, Model, Role, Shipped
 from pipeline.models.resolve import resolve
-from pipeline.models.shipped import SHIPPED, Shipped
 
 State = Literal["ships", "here", "damaged", "half", "not here"]
 """`damaged`: a file is missing or has another size; `half`: a pull was begun and not ended."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """A model in the list. `memory_bytes` is 0 if unknown, `path` "" if it is not here."""
+    """A model in the list; 0 and "" stand for what is not known, or not here."""
 
     name: str
     role: Role | Literal[""]
-    repository: str
-    revision: str
-    size_bytes: int
-    memory_bytes: int
-    licence: str
-    choose: str
+    repository: str = ""
+    revision: str = ""
+    size_bytes: int = 0
+    memory_bytes: int = 0
+    licence: str = ""
+    choose: str = ""
     state: State
-    path: str
+    path: str = ""
     in_use: bool
 
 
@@ -58,7 +57,7 @@ def state(store: ModelLibrary, name: str) -> tuple[State, Manifest | None]:
 
 
 def _row(store: ModelLibrary, name: str, model: Model | None, *, in_use: bool) -> Row:
-    stands, manifest = state(store, name)
+    its_state, manifest = state(store, name)
     # What was pulled before what the registry says now: it may have another revision.
     about = manifest or model
     return Row(
@@ -70,7 +69,7 @@ def _row(store: ModelLibrary, name: str, model: Model | None, *, in_use: bool) -
         memory_bytes=model.memory_bytes if model else 0,
         licence=model.licence if model else "",
         choose=model.choose if model else "",
-        state=stands,
+        state=its_state,
         path=str(store.path(manifest)) if manifest else "",
         in_use=in_use,
     )
@@ -81,8 +80,6 @@ def _shipped(model: Shipped, *, in_use: bool) -> Row:
     return Row(
         name=model.name,
         role=model.role,
-        repository="",
-        revision="",
         size_bytes=_size_bytes(path),
         memory_bytes=model.memory_bytes,
         licence=model.licence,

@@ -1,4 +1,4 @@
-"""Download one file from the model hub, resuming what is here, and verify it.
+"""Download one file from the model hub, resuming what is here, verify it, explain what fails.
 
 The bytes are fetched here and not by huggingface_hub, whose own download starts over after an
 interruption; over a church's line a model may take a night.
@@ -6,6 +6,8 @@ interruption; over a church's line a model may take a night.
 
 from __future__ import annotations
 
+import errno
+import json
 import os
 import time
 from dataclasses import dataclass
@@ -15,7 +17,6 @@ from typing import Any
 import structlog
 
 from pipeline.core.errors import ModelError
-from pipeline.models import hub_errors
 from pipeline.models.library import PullProgress, StoredFile, digest, link_or_copy, nobody
 
 log = structlog.get_logger()
@@ -23,6 +24,8 @@ log = structlog.get_logger()
 TIMEOUT_S = 30.0
 _WAITS_S = (1.0, 2.0, 4.0)
 """Waits before the retries of a lost connection; received bytes start the list again."""
+_LOGIN = "`hf auth login`, or set HF_TOKEN"
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +65,6 @@ def _keep(file: HubFile, target: Path, old: Path) -> StoredFile | None:
 
 
 def _fetch(file: HubFile, target: Path, watch: PullProgress) -> StoredFile:
-    """Fetch the missing part of a file, and verify the whole."""
     target.parent.mkdir(parents=True, exist_ok=True)
     target.touch()
     watch.on_bytes(have := target.stat().st_size)
@@ -72,7 +74,7 @@ def _fetch(file: HubFile, target: Path, watch: PullProgress) -> StoredFile:
         try:
             _stream(file, target, watch)
         except Exception as error:
-            if not hub_errors.may_pass(error):
+            if not may_pass(error):
                 raise
             lost = error
         before, have = have, target.stat().st_size
@@ -81,7 +83,7 @@ def _fetch(file: HubFile, target: Path, watch: PullProgress) -> StoredFile:
         # A line that breaks again and again still makes progress: only idle tries count.
         tries = 1 if have > before else tries + 1
         if tries > len(_WAITS_S):
-            raise lost or hub_errors.cut_short(file.path)
+            raise lost or cut_short(file.path)
         log.info("connection lost, trying again", file=file.path, have=have, error=str(lost))
         time.sleep(_WAITS_S[tries - 1])
     sha256 = digest(target, "sha256", watch.on_checked)
@@ -130,3 +132,126 @@ def _right(file: HubFile, target: Path, sha256: str) -> bool:
     # For small files the hub gives git's hash only, which has the size in front of the content.
     head = f"blob {file.size_bytes}\0".encode()
     return not file.blob or digest(target, "sha1", nobody, head) == file.blob
+
+
+def explain(error: Exception, repository: str, revision: str) -> ModelError | None:
+    """Return the ModelError for an exception of a pull of `repository`.
+
+    None if it comes from neither the hub, the network nor the disk.
+    """
+    from huggingface_hub import errors as hub  # noqa: PLC0415 - heavy
+
+    page = f"{endpoint()}/{repository}"
+    match error:
+        # Narrow ones first: a gated repository is a missing one by inheritance, and both are
+        # OSErrors.
+        case hub.GatedRepoError():
+            code = "model-gated"
+            message = f"{repository} is given only to those who have accepted its terms."
+            fix = f"Sign in at {page} in a browser and accept them; then here: {_LOGIN}."
+        case hub.RevisionNotFoundError():
+            code, message = "model-missing", f"{repository} has no revision {revision} any more."
+            fix = "Try the newest with --revision main."
+        case hub.EntryNotFoundError():
+            return missing_file(repository, revision, "one of the files")
+        case hub.RepositoryNotFoundError():
+            code, message, fix = _missing(repository)
+        case hub.HfHubHTTPError():
+            code, message, fix = _by_status(error.response, repository)
+        case hub.HFValidationError():
+            code, message = "model-unknown", f"{repository} is no name of a repository."
+            fix = "It has the form owner/name."
+        case json.JSONDecodeError():
+            code, message = "hub-unreachable", f"What answers at {endpoint()} is not the hub."
+            fix = "If the network has a login page, open a browser and pass it first."
+        case hub.OfflineModeIsEnabled():
+            code, message = "hub-unreachable", "HF_HUB_OFFLINE forbids every download."
+            fix = "Unset it for the pull."
+        case OSError() if error.errno in _FULL:
+            code, message = "disk-full", f"The disk is full; {repository} is not whole yet."
+            fix = "Make room, or set models.directory to another disk. The next pull goes on."
+        case OSError() if error.errno is not None:
+            code, fix = "models-unwritable", "Check the disk, and who owns the folder."
+            message = f"{error.filename or repository}: {error.strerror}."
+        case _ if _is_network(error):
+            code, message, fix = _by_network(error)
+        case _:
+            return None
+    return ModelError(code, message, fix)
+
+
+def may_pass(error: Exception) -> bool:
+    """Return whether a retry may help: the connection was lost, or the hub answered 5xx."""
+    from huggingface_hub.errors import HfHubHTTPError  # noqa: PLC0415 - heavy
+
+    if isinstance(error, HfHubHTTPError):
+        return error.response.status_code >= 500
+    return _is_network(error)
+
+
+def cut_short(file: str) -> ModelError:
+    """Return the error for a file that the hub sent only in part."""
+    return ModelError(
+        "connection-lost",
+        f"The connection to the hub was lost in the middle of {file}.",
+        "Pull again: it goes on where it stopped.",
+    )
+
+
+def missing_file(repository: str, revision: str, file: str) -> ModelError:
+    """Return the error for a file that the repository does not have."""
+    return ModelError(
+        "model-missing",
+        f"{repository} at {revision} lacks {file}.",
+        f"See what it has at {endpoint()}/{repository}/tree/{revision}; "
+        "the newest is pulled with --revision main.",
+    )
+
+
+def _missing(repository: str) -> tuple[str, str, str]:
+    message = f"There is no {repository} on the hub, or it is private."
+    return "model-missing", message, f"Check the name at {endpoint()}. If it is private: {_LOGIN}."
+
+
+def _by_status(response: Any, repository: str) -> tuple[str, str, str]:
+    """Return code, message and fix for an answer that says little more than its status."""
+    status = response.status_code
+    if status == 401 and "credentials" not in response.headers.get("X-Error-Message", ""):
+        return _missing(repository)  # the hub says 401 to strangers for what does not exist
+    if status == 401:
+        return "hub-refused", "The hub does not accept your token.", f"Log in again: {_LOGIN}."
+    if status == 403:
+        message = f"Your token does not allow reading {repository}."
+        fix = f"Give it the right to read gated repositories, or log in again: {_LOGIN}."
+        return "hub-refused", message, fix
+    if status == 429:
+        message = "The hub has had too many requests from here."
+        return "hub-unreachable", message, f"Wait some minutes, or log in: {_LOGIN}."
+    message = f"The hub answered with error {status}."
+    return "hub-unreachable", message, "Try again later; the next pull goes on from here."
+
+
+def _by_network(error: Exception) -> tuple[str, str, str]:
+    kind, said = type(error).__name__, " ".join(str(error).split()).rstrip(".")
+    if "Proxy" in kind:
+        fix = "Check HTTPS_PROXY, or ask whoever looks after the network."
+        return "hub-unreachable", f"The proxy refused: {said}.", fix
+    if "CERTIFICATE" in said:
+        message = f"{endpoint()} shows a certificate that this machine does not trust: {said}."
+        fix = "Check the clock; behind a filtering proxy set SSL_CERT_FILE to its certificate."
+        return "hub-unreachable", message, fix
+    if kind.startswith("Connect"):
+        fix = "Is this machine on the internet? Behind a proxy set HTTPS_PROXY."
+        return "hub-unreachable", f"{endpoint()} cannot be reached: {said}.", fix
+    message = f"The connection to the hub was lost: {said or kind}."
+    return "connection-lost", message, "Pull again: it goes on where it stopped."
+
+
+def _is_network(error: Exception) -> bool:
+    # huggingface_hub 1 is built on httpx, 2 on httpx2; neither is a dependency of ours.
+    return type(error).__module__.partition(".")[0] in {"httpx", "httpx2", "httpcore", "httpcore2"}
+
+
+def endpoint() -> str:
+    """Return the hub's address, from HF_ENDPOINT if it is set."""
+    return os.environ.get("HF_ENDPOINT", "").rstrip("/") or "https://huggingface.co"

@@ -11,9 +11,8 @@ from pipeline.core.errors import ModelError
 from pipeline.models.automatic import models_in_use
 from pipeline.models.integrity import known_files
 from pipeline.models.library import ModelLibrary, digest, nobody
-from pipeline.models.registry import Role
+from pipeline.models.registry import Role, shipped_folder
 from pipeline.models.resolve import resolve
-from pipeline.models.shipped import shipped_folder
 from pipeline.records.events import ModelUsed
 
 _AT_A_START_BYTES = 64_000_000

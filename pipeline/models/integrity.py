@@ -13,7 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from pipeline.core.threads import Thread
 from pipeline.models.library import MANIFEST, Manifest, StoredFile, digest, nobody
-from pipeline.models.shipped import shipped_folder
+from pipeline.models.registry import shipped_folder
 
 log = structlog.get_logger()
 
@@ -40,14 +40,14 @@ def shipped_files(folder: Path) -> tuple[StoredFile, ...]:
 
 
 def wrong_sizes(model: Path) -> list[str]:
-    """Return what is wrong with a model's files, in words, by their sizes alone."""
+    """Return what is wrong with a model's files, in words, by their sizes only."""
     return [said for file, known in known_files(model) if (said := _wrong_size(file, known))]
 
 
 def wrong_files(model: Path, on_bytes: Callable[[int], None] = nobody) -> list[str]:
     """Return what is wrong with a model's files, reading them all; nothing if nobody knows them.
 
-    `on_bytes` is told how many bytes were read since it was told last.
+    `on_bytes` gets the bytes read since its last call.
     """
     found = []
     for file, known in known_files(model):
@@ -60,7 +60,7 @@ def wrong_files(model: Path, on_bytes: Callable[[int], None] = nobody) -> list[s
 
 
 class BackgroundHashing:
-    """Reads the models' files in a thread of its own, when the service runs, and tells of faults.
+    """Reads the models' files in a thread of its own, when the service runs, and reports faults.
 
     A disk that has flipped a bit breaks no load: more than half of the files damaged at random
     load without a word, and translate nonsense.

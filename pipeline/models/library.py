@@ -115,23 +115,19 @@ class ModelLibrary:
 
     def names(self) -> list[str]:
         """Return the names of all pulled models, also of those whose manifest is broken."""
-        names = []
-        for file in sorted(self.directory.glob(f"*/{MANIFEST}")):
-            try:
-                names.append(Manifest.model_validate_json(file.read_bytes()).name)
-            except (OSError, ValidationError):
-                names.append(file.parent.name)
-        return names
+        return [found.name if found else folder for folder, found in self._manifests()]
 
     def has_accepted(self, terms: str) -> bool:
         """Return whether these terms were accepted for any pulled model."""
-        for file in self.directory.glob(f"*/{MANIFEST}"):
+        return any(found and found.accepted_terms == terms for _, found in self._manifests())
+
+    def _manifests(self) -> Iterator[tuple[str, Manifest | None]]:
+        """Yield the folder of each pulled model and its manifest, None where that is broken."""
+        for file in sorted(self.directory.glob(f"*/{MANIFEST}")):
             try:
-                if Manifest.model_validate_json(file.read_bytes()).accepted_terms == terms:
-                    return True
+                yield file.parent.name, Manifest.model_validate_json(file.read_bytes())
             except (OSError, ValidationError):
-                continue
-        return False
+                yield file.parent.name, None
 
     def is_half(self, name: str) -> bool:
         """Return whether a pull of this model was begun and not finished."""

@@ -1,4 +1,4 @@
-"""The models known by name: models/registry.toml, and a church's own registry."""
+"""The models known by name: those that ship, models/registry.toml, a church's own registry."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import difflib
 import re
 import tomllib
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
@@ -21,7 +22,7 @@ from pydantic import (
 )
 
 from pipeline.core.errors import ModelError
-from pipeline.core.resources import bundled
+from pipeline.core.resources import SHIPPED_MODELS, bundled
 
 CaptionRole = Literal["stt", "marian", "gemma"]
 Role = CaptionRole | Literal["embedding"]
@@ -43,6 +44,8 @@ _HUB_ID = re.compile(rf"({_REPOSITORY})(?:/(.+\.gguf))?")
 _PathInModel = Annotated[str, Field(pattern=r"^[\w-][\w.-]*(/[\w-][\w.-]*)*$")]
 _Pause = Annotated[int, Field(ge=0, le=5000)]
 _TERMS: Mapping[str, str] = {"gemma": "https://ai.google.dev/gemma/terms"}
+STARTER, TINY = SHIPPED_MODELS
+_TRYING_OUT = "the demo and trying things out; never a service"
 
 
 def terms_of(licence: str) -> str:
@@ -51,7 +54,6 @@ def terms_of(licence: str) -> str:
 
 
 def _named(file: Any) -> Any:
-    """Accept a bare path as a file without size and hash."""
     return {"path": file} if isinstance(file, str) else file
 
 
@@ -194,3 +196,42 @@ def _parsed(file: Path, _mtime_ns: int, _size: int) -> Mapping[str, Model]:
 
 def _broken(file: Path, said: str) -> ModelError:
     return ModelError("registry-broken", f"{file}: {said}.", "Correct it, or remove the file.")
+
+
+@dataclass(frozen=True, slots=True)
+class Shipped:
+    """A model that ships. `languages` as in the registry: heard ("en"), or pairs ("en-es")."""
+
+    name: str
+    role: CaptionRole
+    languages: tuple[str, ...]
+    memory_bytes: int
+    """Measured growth of the process when it loads."""
+    licence: str = "Apache-2.0"
+    choose: str = _TRYING_OUT
+
+    @property
+    def folder(self) -> Path:
+        """Where its files are."""
+        return bundled("models", self.name, self.role)
+
+
+SHIPPED = (
+    Shipped(STARTER, "stt", ("en",), 80_000_000),
+    # It has learnt from what the one below writes.
+    Shipped(STARTER, "marian", ("en-es", "en-fr"), 40_000_000, licence="Gemma"),
+    Shipped(STARTER, "gemma", ("en-es", "en-fr"), 150_000_000, licence="Gemma"),
+    Shipped(TINY, "gemma", ("en-es",), 40_000_000, choose="a machine too slow for the starter's"),
+)
+
+
+def shipped(role: Role, name: str) -> Shipped | None:
+    """Return the model that ships under this name for this role, None for any other."""
+    return next((each for each in SHIPPED if (each.role, each.name) == (role, name)), None)
+
+
+def shipped_folder(model: Path) -> Path | None:
+    """Return the folder whose list of files a model, file or folder, is on; None for others."""
+    folder = model if model.is_dir() else model.parent
+    homes = (bundled("models", name) for name in SHIPPED_MODELS)
+    return next((home for home in homes if home == folder.parent), None)

@@ -7,8 +7,7 @@ from pathlib import Path
 from pipeline.core.errors import ModelError
 from pipeline.models.integrity import wrong_sizes
 from pipeline.models.library import ModelLibrary, again
-from pipeline.models.registry import GGUF_ROLES, KEYS, Role, hub_id, near
-from pipeline.models.shipped import Shipped, shipped
+from pipeline.models.registry import GGUF_ROLES, KEYS, Role, Shipped, hub_id, near, shipped
 
 
 def resolve(role: Role, value: str, library: ModelLibrary | None = None, *, key: str = "") -> Path:

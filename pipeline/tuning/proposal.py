@@ -9,8 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from pipeline.models.registry import Model, Role
-from pipeline.models.shipped import STARTER, shipped
+from pipeline.models.registry import STARTER, Model, Role, shipped
 from pipeline.tuning.budget import (
     RAM_BANDWIDTH,
     TOKENS_NEEDED,

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from pipeline.config.loader import leaves
 from pipeline.config.schema import Settings
+from pipeline.models.automatic import own_pauses
 from pipeline.models.library import ModelLibrary
 from pipeline.models.registry import CAPTION_ROLES, Role
-from pipeline.models.windows import own_pauses
 from pipeline.tuning.endpoint import Pauses, propose
 from pipeline.tuning.plan import Machine, Trial, Values
 from pipeline.tuning.trials import Tuning, model_name, model_path

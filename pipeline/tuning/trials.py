@@ -12,37 +12,32 @@ from pathlib import Path
 
 import structlog
 
-from pipeline.config.editor import Value
 from pipeline.config.loader import changed, leaves
 from pipeline.config.schema import Settings
 from pipeline.core.errors import EngineError, ModelError, StarkError
 from pipeline.core.resources import bundled
-from pipeline.core.types import Utterance
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines.llama_cpp import llama
 from pipeline.engines.process import factory
 from pipeline.engines.process.engine_process import (
-    EngineProcess,
     RecognizerProcess,
     TranslatorProcess,
 )
 from pipeline.engines.specification import FINAL, QUICK
-from pipeline.evaluation.golden_sentence import Golden, read_golden
+from pipeline.evaluation.golden_sentence import read_golden
 from pipeline.models.automatic import recognizer_name
 from pipeline.models.library import ModelLibrary
 from pipeline.models.registry import KEYS, Role
 from pipeline.models.resolve import resolve
 from pipeline.tuning import plan
-from pipeline.tuning.plan import Machine, Step, Trial, Values
-from pipeline.tuning.timing import figures_of, time_jobs
+from pipeline.tuning.plan import Machine, Step, Trial, Value, Values
 from pipeline.tuning.workload import (
-    Hearing,
-    Job,
-    Translating,
     Work,
+    figures_of,
     hearing,
     quick_translating,
     sermon,
+    time_jobs,
     translating,
 )
 
@@ -163,7 +158,7 @@ class Tuning:
         log.debug("trial", role=role, **values, **asdict(figures), jobs=len(timing.seconds))
         return Trial(role, values, figures)
 
-    def _check(self, role: Role, engine: EngineProcess) -> None:
+    def _check(self, role: Role, engine: RecognizerProcess | TranslatorProcess) -> None:
         """Test the engine with the golden sentence, which warms it up too. Raises EngineError."""
         golden, translate = self._golden, self._settings.translate
         if engine.degraded_reason:
@@ -171,12 +166,10 @@ class Tuning:
         lang = translate.source if role == "stt" else translate.target
         if translate.source not in golden.text:
             return
-        job: Job = (
-            Hearing(golden_utterance(golden))
-            if role == "stt"
-            else Translating(golden.text[translate.source])
-        )
-        text = job.do(engine)
+        if isinstance(engine, RecognizerProcess):
+            text = engine.recognize(golden.pcm, final=True).text
+        else:
+            text = engine.translate(golden.text[translate.source]).text
         if missing := golden.missing(text, lang):
             raise EngineError(
                 "golden-missed",
@@ -206,11 +199,6 @@ def model_name(role: Role, settings: Settings) -> str:
     if role == "stt":
         return recognizer_name(settings)
     return str(dict(leaves(settings.model_dump()))[KEYS[role]])
-
-
-def golden_utterance(golden: Golden) -> Utterance:
-    """Return the golden sentence as an utterance."""
-    return Utterance(0, 1, True, "end", 0, len(golden.pcm), golden.pcm)
 
 
 def _engine(role: Role, settings: Settings) -> RecognizerProcess | TranslatorProcess:

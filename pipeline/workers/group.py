@@ -13,7 +13,7 @@ from pipeline.config.schema import Settings
 from pipeline.core.reports import Emit, Fault
 from pipeline.core.types import Caption, SongControl
 from pipeline.dictionary.store import Dictionary
-from pipeline.models.windows import own_pauses
+from pipeline.models.automatic import own_pauses
 from pipeline.workers.base import Worker
 from pipeline.workers.comparer import LIMIT, Compare
 from pipeline.workers.degradation import Degradation

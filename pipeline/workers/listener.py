@@ -10,11 +10,10 @@ from typing import Literal
 
 import numpy as np
 
-from pipeline.audio.forgotten_hold import ForgottenHold
 from pipeline.audio.level import measure
 from pipeline.audio.protocols import AudioSource, SongDetector, SpeechDetector
 from pipeline.audio.segmenter import Segmenter
-from pipeline.audio.song_gate import Passage, SongGate
+from pipeline.audio.song_gate import ForgottenHold, Passage, SongGate
 from pipeline.core.errors import AudioError, AudioLostError
 from pipeline.core.reports import Emit, Fault, Settled, SongChanged, SourceChanged
 from pipeline.core.types import SAMPLE_RATE, AudioBlock, SongControl, SongMode, Utterance

@@ -29,8 +29,7 @@ from pipeline.core import logs
 from pipeline.core.percentiles import nearest_rank
 from pipeline.engines.process import factory
 from pipeline.engines.process.engine_process import EngineProcess
-from pipeline.engines.process.making import make
-from pipeline.engines.specification import FINAL, QUICK, EngineSpec, Part
+from pipeline.engines.specification import FINAL, QUICK, EngineSpec, Part, make
 from pipeline.tuning.hardware import machine
 from pipeline.tuning.workload import Job, hearing, quick_translating, translating
 from scripts.bench.report_section import markdown, write

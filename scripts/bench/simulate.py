@@ -59,7 +59,7 @@ from pipeline.engines.process import factory
 from pipeline.engines.protocols import Recognizer, Translator, never
 from pipeline.evaluation.accuracy import chrf_and_bleu
 from pipeline.evaluation.voices import score_text
-from pipeline.models.windows import own_pauses
+from pipeline.models.automatic import own_pauses
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.workers.degradation import Degradation
 from pipeline.workers.queues import DRAFT_LIMIT, DraftQueue, UtteranceQueue

@@ -11,8 +11,7 @@ from typing import Any, Literal, NamedTuple
 
 from playwright.sync_api import Browser, Page
 
-from pipeline.check.last_check import keep
-from pipeline.check.result import Result
+from pipeline.check.result import Result, keep
 from pipeline.core.types import Mode
 from scripts.support.operator_server import OperatorServer
 

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, WebSocketRoute, expect
 
-from pipeline.check.last_check import keep
-from pipeline.check.result import Result
+from pipeline.check.result import Result, keep
 from pipeline.cli.browser import open_with_token
 from pipeline.core.reports import Fault
 from pipeline.records.health import Dropped

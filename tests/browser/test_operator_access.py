@@ -10,8 +10,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
 from playwright.sync_api import Page, expect
 
-from pipeline.check.last_check import keep
-from pipeline.check.result import Result
+from pipeline.check.result import Result, keep
 from scripts.support.operator_server import OperatorServer
 from tests.browser.conftest import Visit
 

@@ -12,7 +12,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
 from playwright.sync_api import Browser, Page, ViewportSize, expect
 
-from pipeline.audio.flac import write_flac
+from pipeline.audio.file import write_flac
 from pipeline.review.store import REVIEWED
 from pipeline.session.recordings import recording_path
 from pipeline.session.training_pairs import QUEUE

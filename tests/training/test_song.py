@@ -11,8 +11,7 @@ import pytest
 import soundfile
 
 from pipeline.audio.silero_vad import Silero
-from pipeline.audio.song_features import SongFeatures
-from pipeline.audio.song_head import read_song_head
+from pipeline.audio.song_head import SongFeatures, read_song_head
 from tests.support.needs import needs_program
 from training.data.instruments import Part, arrange, compose, midi
 from training.data.service_sound import HELD_OUT_VOICES, Studio, lively, mixed

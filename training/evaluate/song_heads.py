@@ -21,8 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pipeline.audio.silero_vad import Silero
-from pipeline.audio.song_features import WINDOW_S
-from pipeline.audio.song_head import KINDS
+from pipeline.audio.song_head import KINDS, WINDOW_S
 from pipeline.core.types import SAMPLE_RATE, Pcm
 from pipeline.engines.ctranslate2.whisper import padded, window_frames
 from training.data.service_sound import Clip

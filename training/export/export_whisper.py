@@ -29,7 +29,7 @@ from ctranslate2.models import Whisper as Converted
 from torch import Tensor
 
 from pipeline.core.errors import LearningError, ModelError
-from pipeline.models.windows import PROOF
+from pipeline.models.automatic import PROOF
 from training.data import sound
 from training.evaluate.stt_score import word_error_rate
 from training.gguf_export.progress import exit_code_of, only_warnings

@@ -23,8 +23,7 @@ import soxr
 from numpy.typing import NDArray
 
 from pipeline.audio.silero_vad import Silero
-from pipeline.audio.song_features import SongFeatures
-from pipeline.audio.song_head import KINDS, SongHead
+from pipeline.audio.song_head import KINDS, SongFeatures, SongHead
 from pipeline.core.types import BLOCK_SAMPLES, SAMPLE_RATE, Pcm
 from training.data.service_sound import Clip, Studio, scaled
 

@@ -12,10 +12,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from pipeline.check import last_check
 from pipeline.check.checks import checks
 from pipeline.check.engines import EngineChecks
-from pipeline.check.result import Check, Result, Verdict, results
+from pipeline.check.result import Check, Result, Verdict, keep, results
 from pipeline.cli.options import (
     Commands,
     add_command,
@@ -93,7 +92,7 @@ def check_all(
             outcomes.append(result)
     with suppress(OSError):  # the check of the sessions' folder has said so
         directory = Path(loaded.settings.session.directory)
-        last_check.keep(directory, outcomes, loaded.settings)
+        keep(directory, outcomes, loaded.settings)
     left_out = [check.name for check in planned if check.name not in {r.name for r in outcomes}]
     _conclude(console, outcomes, left_out, as_json=as_json)
     # The first check is that of the settings, which have an exit code of their own.

@@ -28,7 +28,7 @@ from pipeline.daemon.context.sinks import Screen
 from pipeline.models.automatic import AUTO, FIRST, names_in_use, recognizer_name
 from pipeline.models.catalog import state
 from pipeline.models.library import ModelLibrary
-from pipeline.models.shipped import STARTER as STARTER_MODEL
+from pipeline.models.registry import STARTER as STARTER_MODEL
 from pipeline.server.operator_token import token_in_force
 
 if TYPE_CHECKING:

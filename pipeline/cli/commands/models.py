@@ -33,8 +33,8 @@ from pipeline.core.sizes import human_size
 from pipeline.models import download
 from pipeline.models.automatic import models_in_use
 from pipeline.models.catalog import State, rows, state
+from pipeline.models.download import Order, Source
 from pipeline.models.library import Manifest, ModelLibrary, PullProgress, again
-from pipeline.models.orders import Order, Source
 from pipeline.models.registry import KEYS, Role, hub_id
 
 _SAYS = "List, download and verify recognizers and translators."

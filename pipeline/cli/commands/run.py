@@ -38,7 +38,7 @@ from pipeline.daemon.life.app import App
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines.process import factory
 from pipeline.models.automatic import FIRST, names_in_use, recognizer_name
-from pipeline.models.shipped import STARTER as STARTER_MODEL
+from pipeline.models.registry import STARTER as STARTER_MODEL
 from pipeline.session.reader import read_journal
 from pipeline.session.retention import (
     discard_failed_start,

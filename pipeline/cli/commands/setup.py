@@ -27,8 +27,7 @@ from pipeline.core import logs
 from pipeline.core.errors import AudioError, ConfigError, ModelError, UsageError, VersesError
 from pipeline.core.sizes import human_size
 from pipeline.models.library import ModelLibrary
-from pipeline.models.registry import KEYS, Role
-from pipeline.models.shipped import STARTER
+from pipeline.models.registry import KEYS, STARTER, Role
 from pipeline.server.addresses import page_address
 from pipeline.tuning import proposal
 from pipeline.tuning.hardware import machine

@@ -17,7 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pipeline.cli.options import Commands, add_command, print_json, settings_of
-from pipeline.config.editor import Value, section, toml, write
+from pipeline.config.editor import section, toml, write
 from pipeline.config.loader import Loaded, file_in_force
 from pipeline.config.schema import Settings
 from pipeline.core import logs
@@ -26,7 +26,7 @@ from pipeline.models.automatic import recognizer_name, remember
 from pipeline.models.registry import CAPTION_ROLES, KEYS, Role
 from pipeline.tuning.endpoint import read_pauses
 from pipeline.tuning.hardware import ExternalLoad, machine
-from pipeline.tuning.plan import Machine, Values
+from pipeline.tuning.plan import Machine, Value, Values
 from pipeline.tuning.result import Tuned, conclude
 from pipeline.tuning.trials import Tuning
 from pipeline.tuning.verdicts import BUSY, TOO_BUSY

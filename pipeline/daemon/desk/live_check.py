@@ -12,8 +12,7 @@ import structlog
 
 from pipeline.audio.level import FLOOR_DBFS
 from pipeline.check.audio import Heard
-from pipeline.check.last_check import keep, last_check
-from pipeline.check.result import Check, results
+from pipeline.check.result import Check, keep, last_check, results
 from pipeline.check.running import Listen, RunningChecks
 from pipeline.config.schema import Settings
 from pipeline.core.errors import AudioError, ProtocolError

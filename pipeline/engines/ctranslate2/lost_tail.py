@@ -61,7 +61,7 @@ def last_word(
     """Return the last word of the tokens whose texts are `pieces`; None if they hold no word.
 
     A word begins with white space. `path` holds (token index, frame) pairs in order, in which the
-    index behind the last token stands for the end of the text.
+    index behind the last token means the end of the text.
     """
     spoken = [i for i, piece in enumerate(pieces) if any(sign.isalnum() for sign in piece)]
     if not spoken:
@@ -100,7 +100,7 @@ def is_credible(rest: Recognition, pcm: Pcm) -> bool:
 
 
 def joined(first: Recognition, rest: Recognition) -> Recognition:
-    """Return two recognitions as one. Words heard twice at the cut, three at most, stand once."""
+    """Return two recognitions as one. Words heard twice at the cut (at most 3) come once."""
     texts = first.text.split(), rest.text.split()
     begin = _repeated(*texts)
     # A mean over tokens, roughly: the longer text counts for more.

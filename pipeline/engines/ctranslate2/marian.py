@@ -48,7 +48,7 @@ class Marian:
     those of OPUS-MT are; where its vocabulary has none for `target`, that is its own language.
 
     It was trained on single sentences, so every sentence is translated by itself: nothing of a
-    long text is lost, and what is said later cannot change what stands.
+    long text is lost, and what is said later cannot change what is committed.
     """
 
     name = "marian"
@@ -174,9 +174,9 @@ class Marian:
         standing: Standing | None,
         wanted: Sequence[WantedTerm],
     ) -> Iterator[Translation]:
-        """Translate the parts that `text` was cut into, each from what stands of it."""
+        """Translate the parts that `text` was cut into, each from its committed prefix."""
         forced = regrouped(standing.pieces, len(cut)) if standing else ()
-        # The last part may go on, whatever stands of it.
+        # The last part may go on, whatever is committed of it.
         closed = min(standing.closed, len(cut) - 1) if standing else 0
         for place, (part, start, terms) in enumerate(by_part(text, cut, wanted)):
             pieces = forced[place] if place < len(forced) else ()
@@ -227,7 +227,7 @@ class Marian:
             looked_at=tuple(
                 max(range(len(row)), key=row.__getitem__) for row in self._attention(result)
             ),
-            # Attention looks at pieces; what stands is counted in characters.
+            # Attention looks at pieces; the committed source is counted in characters.
             settled=len(self._source.encode(text[: known.source])),
             is_whole=known.source == len(text),
         )
@@ -241,7 +241,6 @@ class Marian:
         pieces: Sequence[str],
         wanted: Sequence[WantedTerm],
     ) -> Translation:
-        """Return a translation with the terms put in that it lacks."""
         source = self._asked(self._source.encode(text, out_type=str))
 
         def weigh(term: WantedTerm) -> list[float]:

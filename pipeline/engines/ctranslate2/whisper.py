@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import structlog
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from pipeline.core.errors import EngineCancelledError, EngineError, ModelError
 from pipeline.core.standing import Token
-from pipeline.core.types import SAMPLE_RATE, Pcm, Recognition
+from pipeline.core.types import SAMPLE_RATE, Pcm, Recognition, Word
 from pipeline.engines.ctranslate2.errors import explain, require
 from pipeline.engines.ctranslate2.lost_tail import (
     LOST_S,
@@ -24,7 +24,6 @@ from pipeline.engines.ctranslate2.lost_tail import (
     joined,
     last_word,
 )
-from pipeline.engines.ctranslate2.word_probabilities import choices, words
 from pipeline.engines.protocols import never
 from pipeline.engines.specification import setting
 from pipeline.text.repetition import compression_ratio
@@ -49,12 +48,17 @@ _MAX_TOKENS = 220
 _MORE_TOKENS = 16
 """So many may follow a forced beginning, however long that is for the audio."""
 _TAIL_S = 0.2
-"""The segmenter keeps at most so much audio behind the last speech."""
+"""Most audio that the segmenter keeps behind the last speech."""
 _LOOKS = 3
 """How often, at most, what was left out is decoded; each look begins behind the one before."""
 
 _PERHAPS_GPU = frozenset({"gpu-unavailable", "compute-type-unsupported", "model-broken"})
 """Codes of what a GPU, its driver or its libraries may be to blame for."""
+_SPACE = "Ġ"  # how byte-level BPE writes the space that begins a word
+_UNFINISHED = "\ufffd"  # a letter of which a token holds some bytes only
+
+Choice: TypeAlias = tuple[int, float]
+"""A token and its log-probability, given all before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +137,6 @@ class Whisper:
         self.has_alignment = self._try_alignment()
 
     def _start(self, settings: Mapping[str, Any]) -> None:
-        """Load and try the model with these settings. Raises ModelError."""
         key = setting(self._section, "model")
         import faster_whisper  # noqa: PLC0415 - heavy
         from faster_whisper.tokenizer import Tokenizer  # noqa: PLC0415
@@ -157,7 +160,7 @@ class Whisper:
         # -1 stands for Whisper's own list: signs that nobody speaks.
         self._suppressed = list(get_suppressed_tokens(self._tokenizer, [-1]))
         try:
-            # Weights may load and not compute: better told at the start than at the first sentence.
+            # Weights may load and not compute: better known now than at the first sentence.
             self.recognize(np.zeros(SAMPLE_RATE, np.float32), final=True)
         except EngineError as error:
             raise ModelError("model-broken", f"{key}: {error.message}") from error
@@ -198,11 +201,11 @@ class Whisper:
             min(length, len(self._tokenizer.decode(ids[: count + 1]).lstrip()))
             for count in range(len(ids))
         )
-        return replace(
-            heard.recognition,
-            tokens=tuple(map(Token, ids, pieces, until)),
-            ends_s=self._ends_s(replace(heard, tokens=ids)) if self.has_alignment else (),
-        )
+        ends_s: tuple[float, ...] = ()
+        if ids and self.has_alignment:
+            ends_s = ends_of(len(ids), self._aligned(replace(heard, tokens=ids)).alignments)
+        tokens = tuple(map(Token, ids, pieces, until))
+        return replace(heard.recognition, tokens=tokens, ends_s=ends_s)
 
     def _decode(
         self, pcm: Pcm, window_s: float, *, telling: bool, prefix: Sequence[int] = ()
@@ -230,7 +233,7 @@ class Whisper:
             return_scores=True,
             return_no_speech_prob=True,
             return_logits_vocab=telling,
-            # It forbids to end at once, and behind words that stand nothing more need follow.
+            # It forbids to end at once, and nothing more need follow committed words.
             suppress_blank=not prefix,
             suppress_tokens=self._suppressed,
         )
@@ -246,14 +249,13 @@ class Whisper:
             avg_logprob=avg_logprob,
             no_speech_prob=result.no_speech_prob,
             compression_ratio=compression_ratio(text),
-            # Words that stand were heard in this language already.
+            # Committed words were heard in this language already.
             lang_prob=None if prefix else self._lang_prob(encoded),
             words=words(choices(result), text, self._model.hf_tokenizer) if telling else (),
         )
         return _Heard(recognition, tokens, encoded, content)
 
     def _go_on(self) -> None:
-        """Raise EngineCancelledError where nobody wants the text any more."""
         if self.is_cancelled():
             raise EngineCancelledError("engine-cancelled", "The text is not wanted any more.")
 
@@ -284,14 +286,7 @@ class Whisper:
         whole = reduce(joined, [*parts, heard.recognition])
         return replace(whole, lost_tail_s=round(lost_s, 2), tail_recovered=bool(parts))
 
-    def _ends_s(self, heard: _Heard) -> tuple[float, ...]:
-        """Return when each token was over; () where the alignment leaves one out."""
-        if not heard.tokens:
-            return ()
-        return ends_of(len(heard.tokens), self._aligned(heard).alignments)
-
     def _aligned(self, heard: _Heard) -> Any:
-        """Return the forced alignment of the tokens, on the encoding that they were made from."""
         self._go_on()
         (aligned,) = self._model.model.align(
             heard.encoded, list(self._tokenizer.sot_sequence), [heard.tokens], heard.frames
@@ -347,3 +342,52 @@ def window_frames(content: int, floor: int, n_mels: int) -> int:
     frames = max(floor, content + round(_MARGIN_S * _FRAMES_A_SECOND))
     frames += frames % 2
     return min(frames + 2 if frames == 2 * n_mels else frames, _MAX_FRAMES)
+
+
+def choices(result: Any) -> list[Choice]:
+    """Return what a `WhisperGenerationResult` chose; it must hold the logits of each step.
+
+    faster-whisper's own word probabilities cost another pass of the decoder.
+    """
+    # There is one step more than tokens: the end of the text.
+    steps = zip(result.sequences_ids[0], result.logits[0], strict=False)
+    return [(token, _logprob(step, token)) for token, step in steps]
+
+
+def words(choices: Sequence[Choice], text: str, tokenizer: Any) -> tuple[Word, ...]:
+    """Return the words of `text`, split at white space, with their probabilities.
+
+    `tokenizer` is a `tokenizers.Tokenizer`. A word's probability is the product of its tokens',
+    punctuation left out where there is anything else. Empty if the tokens do not make the text.
+    """
+    groups: list[list[Choice]] = []
+    for choice in choices:
+        if not groups or str(tokenizer.id_to_token(choice[0])).startswith(_SPACE):
+            groups.append([])
+        groups[-1].append(choice)
+    made = [_word(group, tokenizer) for group in groups]
+    made = [word for word in made if word.text]
+    return tuple(made) if [word.text for word in made] == text.split() else ()
+
+
+def _word(choices: Sequence[Choice], tokenizer: Any) -> Word:
+    spoken = [logprob for token, logprob in choices if _says(tokenizer.decode([token]))]
+    logprob = sum(spoken or [logprob for _, logprob in choices])
+    text = tokenizer.decode([token for token, _ in choices]).strip()
+    return Word(text, float(np.exp(logprob)))
+
+
+def _says(piece: str) -> bool:
+    return any(sign.isalnum() or sign == _UNFINISHED for sign in piece)
+
+
+def _logprob(step: Any, token: int) -> float:
+    """Return the token's log-probability among a step's scores, a StorageView of (1, tokens)."""
+    import ctranslate2  # noqa: PLC0415 - heavy, and loaded by now
+
+    if step.device != "cpu":
+        step = step.to_device(ctranslate2.Device.cpu)
+    scores = np.asarray(step.to(ctranslate2.DataType.float32)).ravel()
+    # Less the highest: exp of the others cannot overflow.
+    scores = scores - scores.max()
+    return float(scores[token] - np.log(np.exp(scores).sum()))

@@ -26,6 +26,8 @@ from pipeline.engines.specification import setting
 from pipeline.engines.term_repair import lacking
 from pipeline.text import repetition, sentences
 
+log = structlog.get_logger()
+
 
 def gpu_steps(path: Path, asked: int, share: float) -> list[int]:
     """Return the numbers of layers on the GPU to be tried in turn; `asked` is -1 for all.
@@ -44,8 +46,6 @@ def in_words(gpu_layers: int) -> str:
         return "the CPU alone"
     return f"{'all' if gpu_layers < 0 else gpu_layers} layers on the GPU"
 
-
-log = structlog.get_logger()
 
 _WARM_UP = "Grace to you and peace."
 _NOTHING = Draft()
@@ -69,8 +69,7 @@ class Gemma:
     is tried first (0..1), `context` in tokens,
     `batch` how many are evaluated at once, `draft` how many tokens of a draft are checked at once
     (0: none), `branches` how many answers of its own it looks at beside the first. A translation
-    that takes longer than `deadline_s` is given up. `section`: see `EngineSpec`. `on_step` hears of
-    every retreat from the GPU while the model is loaded; without it the log does.
+    that takes longer than `deadline_s` is given up. `section`: see `EngineSpec`.
     """
 
     name = "gemma"
@@ -93,7 +92,6 @@ class Gemma:
         branches: int = 2,
         deadline_s: float = 8.0,
         section: str = "",
-        on_step: Callable[[str], None] | None = None,
     ) -> None:
         self._path = path
         self._section = section
@@ -113,7 +111,6 @@ class Gemma:
         self.is_cancelled = never
         self.bias = _STANDS
         """What the words of a draft are worth that are on screen already."""
-        self._on_step = on_step or (lambda step: log.warning("gpu", step=step))
         self.degraded_reason = ""
         self.gpu_layers = 0
         """Layers that are on the GPU, once it has loaded."""
@@ -335,12 +332,10 @@ class Gemma:
         return Draft([*tokens, *end], stands, was_final, self.bias)
 
     def _as_answer(self, text: str) -> list[int]:
-        """Return the tokens of a text as the model would answer it."""
         lead = prompts.render(self._style, "", self._source, self.target).lead
         return self._llama.tokenize(lead + text, special=False)
 
     def _ends(self, token: int) -> bool:
-        """Whether the answer is at its end with this token."""
         if self._ends_at_line and b"\n" in self._llama.piece(token):
             return True
         return self._llama.ends(token)
@@ -364,10 +359,9 @@ class Gemma:
 
     def _retreat(self, step: str) -> None:
         self.degraded_reason = step
-        self._on_step(step)
+        log.warning("gpu", step=step)
 
     def _steps(self) -> list[int]:
-        """Return the numbers of layers on the GPU to be tried in turn."""
         if self._gpu_layers == 0:
             return [0]
         if not llama.has_gpu():

@@ -66,7 +66,7 @@ class Channel:
         return message, self._take(data_size, patience)
 
     def has_message(self, timeout_s: float = 0.0) -> bool:
-        """Whether there is something to receive, or the other side has ended; wait so long."""
+        """Whether something can be received, or the end, within `timeout_s`."""
         look = select.poll()  # not select(): descriptors of a daemon with many displays are high
         look.register(self._socket, select.POLLIN)
         return bool(look.poll(1000 * timeout_s))

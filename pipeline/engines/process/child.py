@@ -18,7 +18,7 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Callable, MutableMapping
+from collections.abc import MutableMapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
@@ -31,10 +31,9 @@ from pipeline.core.shortage import NO_MEMORY
 from pipeline.core.standing import Standing
 from pipeline.core.terms import WantedTerm
 from pipeline.engines.process.channel import Channel, Patience
-from pipeline.engines.process.making import make
 from pipeline.engines.process.memory import address_limit, free_bytes, is_enough
-from pipeline.engines.protocols import Recognizer, Searcher, Translator
-from pipeline.engines.specification import EngineSpec
+from pipeline.engines.protocols import Searcher
+from pipeline.engines.specification import EngineSpec, make
 
 LOG_MARK: Final = b"\x1e"
 
@@ -87,21 +86,28 @@ def _serve(channel: Channel) -> None:
     with suppress(OSError):
         os.nice(description["niceness"])
     spec = EngineSpec.from_json(description["engine"])
-    engine = make(spec)
+    engine: Any = make(spec)
     try:
         engine.load()
     except MemoryError as error:
         _end_without_memory(error)
     except StarkError as error:
         _end_if_without_memory(error)
-        # Of a missing file or a wrong setting it is told as it is; here the library has spoken.
+        # A missing file or a wrong setting is reported as it is; here the library has spoken.
         if error.code == "model-broken" and not is_enough(
             spec.model, addresses=address_limit(), free=free_bytes()
         ):
             _end_without_memory(error)
         channel.send(_refusal(error), patience=Patience())
         return
-    channel.send({"is": "loaded", **_facts(engine)}, patience=Patience())
+    # What the other process cannot know: what loading made of the settings.
+    loaded = {
+        "is": "loaded",
+        "degraded_reason": engine.degraded_reason,
+        "gpu_layers": engine.gpu_layers,
+        "kernels": getattr(engine, "kernels", ""),
+    }
+    channel.send(loaded, patience=Patience())
     while True:
         # Without a limit: nobody may speak for an hour, and that is no fault.
         request, data = channel.receive(Patience())
@@ -122,63 +128,48 @@ def _serve(channel: Channel) -> None:
 
 
 def _answer(
-    engine: Recognizer | Translator, request: dict[str, Any], data: bytearray, channel: Channel
+    engine: Any, request: dict[str, Any], data: bytearray, channel: Channel
 ) -> dict[str, Any]:
-    if request["do"] == "recognize":
-        recognizer: Any = engine
-        recognizer.hotwords = request["hotwords"]
-        # While it is at a request, nothing but its cancellation is sent.
-        recognizer.is_cancelled = channel.has_message
-        pcm = np.frombuffer(data, np.float32)
-        heard = recognizer.recognize(pcm, final=request["final"], prefix=request["prefix"])
-        return {"is": "done", "value": heard}
-    translator: Any = engine
     if request["do"] == "score":
-        scores = translator.score(request["text"], request["targets"])
+        scores = engine.score(request["text"], request["targets"])
         return {"is": "done", "value": {"scores": scores}}
     if request["do"] == "alternatives":
-        return {"is": "done", "value": {"texts": translator.alternatives(request["text"])}}
+        return {"is": "done", "value": {"texts": engine.alternatives(request["text"])}}
+    # While it is at a request, nothing but its cancellation is sent.
+    engine.is_cancelled = channel.has_message
+    if request["do"] == "recognize":
+        engine.hotwords = request["hotwords"]
+        pcm = np.frombuffer(data, np.float32)
+        heard = engine.recognize(pcm, final=request["final"], prefix=request["prefix"])
+        return {"is": "done", "value": heard}
     deadline_s = request["deadline_s"]
-    translator.deadline_s = math.inf if deadline_s is None else deadline_s
+    engine.deadline_s = math.inf if deadline_s is None else deadline_s
     if target := request.get("target"):  # one that knows a single language has no use for it
-        translator.target = target
-    translator.is_cancelled = channel.has_message
+        engine.target = target
+
+    def grow(text: str) -> None:
+        channel.send({"is": "text", "text": text}, patience=Patience())
+
     wanted = tuple(
         WantedTerm(**(term | {each: tuple(term[each]) for each in ("forms", "foreign")}))
         for term in request["wanted"]
     )
     asked: dict[str, Any] = {
-        "on_text": _grower(channel) if request["stream"] else None,
+        "on_text": grow if request["stream"] else None,
         "draft": request["draft"],
         "standing": _standing(request["standing"]),
         "wanted": wanted,
     }
-    if request["rivals"] is not None and isinstance(translator, Searcher):
-        made = translator.search(request["text"], rivals=request["rivals"], **asked)
+    if request["rivals"] is not None and isinstance(engine, Searcher):
+        made = engine.search(request["text"], rivals=request["rivals"], **asked)
     else:
-        made = translator.translate(request["text"], **asked)
+        made = engine.translate(request["text"], **asked)
     return {"is": "done", "value": made}
 
 
 def _standing(value: dict[str, Any] | None) -> Standing | None:
     """Return what JSON has made lists of."""
     return Standing(**{**value, "pieces": tuple(map(tuple, value["pieces"]))}) if value else None
-
-
-def _grower(channel: Channel) -> Callable[[str], None]:
-    def grow(text: str) -> None:
-        channel.send({"is": "text", "text": text}, patience=Patience())
-
-    return grow
-
-
-def _facts(engine: Any) -> dict[str, Any]:
-    """Return what the other process cannot know: what loading made of the settings."""
-    return {
-        "degraded_reason": engine.degraded_reason,
-        "gpu_layers": engine.gpu_layers,
-        "kernels": getattr(engine, "kernels", ""),
-    }
 
 
 def _refusal(error: StarkError) -> dict[str, Any]:

@@ -35,11 +35,11 @@ which suits a machine of one's own: where another program wants a core, two thre
 translator then made captions eight times later (docs/MODELS.md)."""
 _LAST_LINES = 40
 _LATE_LINES = 8
-"""A want of memory that was told before these did not end the process."""
+"""A want of memory reported before these last lines did not end the process."""
 _LONGEST_LINE = 65_536
 _LONGEST_REASON = 200
 _END_S = 1.0
-"""A child that has been told the end may take so long."""
+"""Seconds that a child may take after it has read the end."""
 _DEATH_S = 5.0
 """A killed one is gone by then, or hangs in the kernel: a GPU's driver may hold it for ever."""
 

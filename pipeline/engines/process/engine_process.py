@@ -1,9 +1,9 @@
 """An engine in a process of its own: what goes wrong in it ends that process and nothing else.
 
 `RecognizerProcess` and `TranslatorProcess` are engines like those that they start: each speaks to
-a child (`engines.child`) over a socket, and `engines.keeper` sees that there is one.
+a child (`child`) over a socket, and `keeper` sees that there is one.
 
-Requests and answers are messages of `engines.channel`:
+Requests and answers are messages of `channel`:
 
     {"do": "recognize", "final", "prefix", "hotwords", "log_level"} + samples
                                                                       -> {"is": "done", "value"}
@@ -278,7 +278,6 @@ class TranslatorProcess(EngineProcess):
 
 
 def _target_part(value: Mapping[str, Any]) -> TargetPart:
-    """Return a part of a translation from JSON, which makes lists of tuples."""
     lists = {key: tuple(value[key]) for key in ("pieces", "until", "looked_at")}
     return TargetPart(**{**value, **lists})
 

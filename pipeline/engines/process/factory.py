@@ -15,7 +15,7 @@ from pipeline.audio.microphone import Microphone
 from pipeline.audio.protocols import AudioSource, SongDetector, SpeechDetector
 from pipeline.audio.silero_vad import Silero
 from pipeline.audio.song_head import LinearSongDetector
-from pipeline.config.schema import Settings
+from pipeline.config.schema import Compare, Final, Settings
 from pipeline.core.errors import ConfigError, EngineError, ModelError
 from pipeline.core.standing import Standing
 from pipeline.core.terms import WantedTerm
@@ -26,7 +26,6 @@ from pipeline.engines.process.engine_process import (
     RecognizerProcess,
     TranslatorProcess,
 )
-from pipeline.engines.process.making import make_recognizer, make_translator
 from pipeline.engines.process.model_specs import (
     behind_server,
     exllama_spec,
@@ -35,15 +34,23 @@ from pipeline.engines.process.model_specs import (
     moonshine_spec,
     openai_spec,
 )
-from pipeline.engines.process.sharing import LanguageTranslator, SharedTranslator, Turns, process_of
+from pipeline.engines.process.sharing import LanguageTranslator, Turns, process_of
 from pipeline.engines.prompts import language
 from pipeline.engines.protocols import Recognizer, Translator, never
-from pipeline.engines.specification import FINAL, QUICK, RECOGNIZER, SECOND, EngineSpec, Part
-from pipeline.models.automatic import recognizer_name, require_languages
+from pipeline.engines.specification import (
+    FINAL,
+    QUICK,
+    RECOGNIZER,
+    SECOND,
+    EngineSpec,
+    Part,
+    make_recognizer,
+    make_translator,
+)
+from pipeline.models.automatic import own_window_s, recognizer_name, require_languages
 from pipeline.models.crash_history import crash_history
 from pipeline.models.library import ModelLibrary
 from pipeline.models.resolve import resolve
-from pipeline.models.windows import own_window_s
 
 _PARTIAL, _FINAL, _COMPARE = "translate.partial", "translate.final", "translate.compare"
 
@@ -76,7 +83,7 @@ def song_detector() -> SongDetector:
 
 
 def recognizer(settings: Settings, dictionary: Dictionary) -> Recognizer:
-    """Return this machine's recognizer, told rare words. Raises ModelError, ConfigError."""
+    """Return this machine's recognizer with its hotwords. Raises ModelError, ConfigError."""
     made = make_recognizer(local_recognizer_spec(settings))
     made.hotwords = dictionary.hotwords if settings.stt.hotwords else ""
     return made
@@ -154,15 +161,7 @@ def has_local(settings: Settings) -> bool:
 
 def final_spec(settings: Settings) -> EngineSpec | None:
     """Return the description of the final pass's translator, if any. Raises ModelError."""
-    final = settings.translate.final
-    match final.engine:
-        case "openai":
-            return openai_spec(settings, final, _FINAL)
-        case "exllamav2":
-            return exllama_spec(settings, final, _FINAL)
-        case "gemma":
-            return gemma_spec(settings, final, _FINAL, draft=final.draft)
-    return None
+    return _final_spec(settings, settings.translate.final, _FINAL)
 
 
 def compare_spec(settings: Settings) -> EngineSpec | None:
@@ -170,16 +169,20 @@ def compare_spec(settings: Settings) -> EngineSpec | None:
 
     Raises ModelError.
     """
-    compare = settings.translate.compare
-    match compare.engine:
+    return _final_spec(settings, settings.translate.compare, _COMPARE)
+
+
+def _final_spec(settings: Settings, chosen: Final | Compare, section: str) -> EngineSpec | None:
+    match chosen.engine:
         case "gemma":
-            return gemma_spec(settings, compare, _COMPARE)
-        case "marian":
-            return marian_spec(settings, compare, _COMPARE)
+            return gemma_spec(settings, chosen, section)
         case "openai":
-            return openai_spec(settings, compare, _COMPARE)
+            return openai_spec(settings, chosen, section)
         case "exllamav2":
-            return exllama_spec(settings, compare, _COMPARE)
+            return exllama_spec(settings, chosen, section)
+        # Finals by Marian are the partial pass's: no translator of their own.
+        case "marian" if isinstance(chosen, Compare):
+            return marian_spec(settings, chosen, section)
     return None
 
 
@@ -212,7 +215,7 @@ class BrokenTranslator:
 
 @dataclass(frozen=True, slots=True)
 class TargetProcesses:
-    """The translators of a further target language."""
+    """The translators of an extra target."""
 
     lang: str
     partial: TranslatorProcess | BrokenTranslator | None
@@ -264,21 +267,20 @@ def engine_processes(settings: Settings, *, compare: bool) -> EngineProcesses:
         compare=translator_process(settings, second, SECOND),
         extra_targets=tuple(
             TargetProcesses(
-                lang=alone.translate.target,
-                partial=_further_partial(alone),
-                final=finals[alone.translate.target],
+                lang=narrowed.translate.target,
+                partial=_extra_partial(narrowed),
+                final=finals[narrowed.translate.target],
             )
-            for alone in settings.by_target()
+            for narrowed in settings.by_target()
         ),
     )
 
 
-def _further_partial(alone: Settings) -> TranslatorProcess | BrokenTranslator | None:
-    """Return the quick translator of a further target language."""
-    spec = _of_target(partial_spec, alone)
+def _extra_partial(narrowed: Settings) -> TranslatorProcess | BrokenTranslator | None:
+    spec = _of_target(partial_spec, narrowed)
     if isinstance(spec, BrokenTranslator):
         return spec
-    return translator_process(alone, spec, _part(QUICK, alone.translate.target))
+    return translator_process(narrowed, spec, _part(QUICK, narrowed.translate.target))
 
 
 def _final_processes(
@@ -287,12 +289,12 @@ def _final_processes(
     """Return the final translator of each target language, in turns at one where that can be."""
     specs = {settings.translate.target: final_spec(settings)}
     broken: dict[str, BrokenTranslator] = {}
-    for alone in settings.by_target():
-        spec = _of_target(final_spec, alone)
+    for narrowed in settings.by_target():
+        spec = _of_target(final_spec, narrowed)
         if isinstance(spec, BrokenTranslator):
-            broken[alone.translate.target] = spec
+            broken[narrowed.translate.target] = spec
         else:
-            specs[alone.translate.target] = spec
+            specs[narrowed.translate.target] = spec
     alike: list[tuple[EngineSpec, list[str]]] = []
     for lang, spec in specs.items():
         # One process for all that are alike: its weights are in memory once.
@@ -304,59 +306,56 @@ def _final_processes(
     finals: dict[str, TranslatorProcess | LanguageTranslator | BrokenTranslator | None]
     finals = {**dict.fromkeys(specs), **broken}
     # Languages that ask one server share its requests, each with a process of its own.
-    turns: dict[str, Turns] = {}  # by the server's address
+    servers: dict[str, Turns] = {}  # by the server's address
     for each in settings.for_each_target():
         final = each.translate.final
         if final.engine == "openai":
-            turns.setdefault(each.server_of(final).url, Turns(final.requests))
+            servers.setdefault(each.server_of(final).url, Turns(final.requests))
+    first = settings.translate.target
     for spec, langs in alike:
-        is_first = settings.translate.target in langs
-        part = FINAL if is_first else _part(FINAL, ", ".join(langs))
+        part = FINAL if first in langs else _part(FINAL, ", ".join(langs))
         process = TranslatorProcess(spec, part, **_process_options(settings, restarts=True))
-        if spec.is_elsewhere and len(specs) > 1:
-            # One: `is_like` never puts servers together.
-            (lang,) = langs
-            finals[lang] = turns[spec.arguments["url"]].at(process, lang, is_first=is_first)
-            continue
-        if len(langs) == 1:
+        # On a server `langs` is one: `is_like` never puts servers together.
+        at_server = spec.is_elsewhere and len(specs) > 1
+        if len(langs) == 1 and not at_server:
             finals[langs[0]] = process
             continue
-        shared = SharedTranslator(process)
+        turns = servers[spec.arguments["url"]] if at_server else Turns()
         for lang in langs:
-            finals[lang] = shared.into(lang, is_first=lang == settings.translate.target)
+            finals[lang] = LanguageTranslator(turns, process, lang, is_first=lang == first)
     return finals
 
 
 def _part(part: Part, langs: str) -> Part:
-    """Return a part for further target languages, by which faults and logs tell it apart."""
+    """Return a part for extra targets, by which faults and logs tell it apart."""
     return replace(part, key=f"{part.key}-{langs}", name=f"{part.name} ({langs})")
 
 
 def _of_target(
-    describe: Callable[[Settings], EngineSpec | None], alone: Settings
+    describe: Callable[[Settings], EngineSpec | None], narrowed: Settings
 ) -> EngineSpec | BrokenTranslator | None:
-    """Return the description of a further target's engine, or what says that it is broken.
+    """Return the description of an extra target's engine, or what says that it is broken.
 
-    Raises as `further_spec` does, where the settings are wrong.
+    Raises as `extra_spec` does, where the settings are wrong.
     """
     try:
-        return further_spec(describe, alone)
+        return extra_spec(describe, narrowed)
     except ModelError as error:
         if error.code == "model-broken":  # costs this language only
             return BrokenTranslator(error)
         raise
 
 
-def further_spec(
-    describe: Callable[[Settings], EngineSpec | None], alone: Settings
+def extra_spec(
+    describe: Callable[[Settings], EngineSpec | None], narrowed: Settings
 ) -> EngineSpec | None:
-    """Return the description of a further target's engine.
+    """Return the description of an extra target's engine.
 
     Raises ModelError and ConfigError that name the target.
     """
-    lang = alone.translate.target
+    lang = narrowed.translate.target
     try:
-        if (spec := describe(alone)) is not None and spec.kind != "marian":
+        if (spec := describe(narrowed)) is not None and spec.kind != "marian":
             language(lang)  # a prompt has to name it
     except (ModelError, ConfigError) as error:
         message = f"translate.targets, {lang!r}: {error.message}"

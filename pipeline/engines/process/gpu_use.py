@@ -45,7 +45,7 @@ def query(*arguments: str, patience_s: float = _PATIENCE_S) -> str:
 def gpu_use(pid: int, *, patience_s: float = _PATIENCE_S) -> GpuUse | None:
     """Return what the process `pid` takes of a GPU, None if it is on none or nobody can tell.
 
-    In a container the driver may count processes in another way; then nothing can be told.
+    In a container the driver may count processes in another way; then nothing is known.
     """
     listed = query("--query-compute-apps=pid,gpu_uuid,used_gpu_memory", patience_s=patience_s)
     held = parse_processes(listed).get(pid)

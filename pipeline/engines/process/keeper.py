@@ -1,7 +1,7 @@
 """Keep an engine's process alive: start it, watch it, start the next one after its death.
 
 A thread beside each engine does that, the keeper. It waits until the child has loaded, passes its
-log lines on, looks at its memory, and decides with `engines.supervision` what follows a death.
+log lines on, looks at its memory, and decides with `deaths.Supervision` what follows a death.
 Nothing here imports an engine's library.
 """
 
@@ -23,14 +23,15 @@ from pipeline.engines.process.channel import Patience
 from pipeline.engines.process.child_process import ChildProcess
 from pipeline.engines.process.deaths import (
     Cause,
+    Decision,
     Life,
+    Supervision,
     crashed_before,
     crashes_always,
     died,
     sentence,
 )
 from pipeline.engines.process.gpu_use import GpuWatch
-from pipeline.engines.process.supervision import Decision, Supervision
 from pipeline.engines.specification import GPU_SHARES, EngineSpec, Part
 from pipeline.models.crash_history import LOAD_CRASHES, CrashHistory
 from pipeline.models.integrity import loading_limit_s
@@ -41,7 +42,7 @@ Tell = Callable[[str, str], None]
 """Takes a fault's code and message, in the keeper's thread."""
 
 _END_S = 1.0
-"""A process that is at nothing may take so long to end by itself."""
+"""Seconds that an idle process may take to end by itself."""
 
 _BREAKS = 3
 """So many errors of a keeper itself without a loaded process between them are not survived."""
@@ -51,7 +52,7 @@ _MEMORY_S = 2.0
 
 
 class KeptProcess:
-    """Keeps a process for one engine alive. `load` and calls are for one thread.
+    """Keeps a process for one engine alive. Calls are for one thread.
 
     `crashes` remembers models that crash while they are loaded. A process that grows by more than
     `growth_bytes` after loading is replaced (0: never), and one that takes `hang_s` for a call.
@@ -123,7 +124,7 @@ class KeptProcess:
         return ready.cpu_s() if ready else 0.0
 
     def listen(self, tell: Tell) -> None:
-        """Have faults told, those so far at once."""
+        """Report faults to `tell` from now on, and those so far at once."""
         with self._changed:
             self._tell = tell
             untold, self._untold = self._untold, []
@@ -132,12 +133,13 @@ class KeptProcess:
             tell(code, message)
 
     def start(self) -> None:
-        """Start the process; harmless when repeated. `load` waits for it."""
-        if self._keeper is None:
-            self._keeper = Thread(
-                self._keep, f"{self.part.key} keeper", failed=self._broke, again=True
-            )
-            self._keeper.start()
+        """Start the process; harmless when repeated, by any thread. `load` waits for it."""
+        # Locked: the threads of two languages may load one engine at the same moment.
+        with self._changed:
+            if self._keeper is None:
+                name = f"{self.part.key} keeper"
+                self._keeper = Thread(self._keep, name, failed=self._broke, again=True)
+                self._keeper.start()
 
     def load(self) -> None:
         """Wait until the engine has loaded. Raises what its `load` raises, or ModelCrashError."""
@@ -200,7 +202,6 @@ class KeptProcess:
     # What the keeper does.
 
     def _keep(self) -> None:
-        """Start one process after another, until the end."""
         if self._given_up is not None:
             return
         if self._crashes is not None and self._restarts:
@@ -221,7 +222,7 @@ class KeptProcess:
             if not self._restarts:
                 self._give_up(died(self.spec, self.part, life.cause, has_loaded=life.has_loaded))
                 return
-            # Only a death while loading on the CPU tells of the file: a GPU has its own faults.
+            # Only a death while loading on the CPU is about the file: a GPU has its own faults.
             if life.cause.is_models and not (life.has_loaded or life.on_gpu) and self._crashes:
                 self._crashes.note(self.spec.model, life.cause.words)
             if decision.given_up:
@@ -252,7 +253,6 @@ class KeptProcess:
         self._report("engine-unattended", f"{sentence(lost)}; it is started again.")
 
     def _live(self) -> Life:
-        """Run one process from its start to its end."""
         share = self._supervision.gpu_share
         on_gpu = self.spec.wants_gpu and share > 0
         try:
@@ -302,7 +302,6 @@ class KeptProcess:
         return {}
 
     def _use(self, child: ChildProcess, facts: Mapping[str, Any]) -> None:
-        """Let calls go to this child."""
         layers = child.gpu_layers = facts["gpu_layers"]
         self._supervision.loaded(time.monotonic())
         if self._crashes is not None:
@@ -342,7 +341,6 @@ class KeptProcess:
         self.gpu.forget()
 
     def _tell_of_death(self, life: Life, decision: Decision) -> None:
-        """Say what has happened, and what follows."""
         when = "" if life.has_loaded else " while it loaded its model"
         then = f"in {decision.delay_s:.0f} s" if decision.delay_s else "at once"
         less = ", with less of it on the GPU" if decision.less_gpu else ""
@@ -351,7 +349,6 @@ class KeptProcess:
         self._report(life.cause.code, f"{message} {then}{less}.")
 
     def _give_up(self, error: StarkError) -> None:
-        """Start no process any more."""
         self._away = f"{self.part.name} is given up [{error.code}]; {self.part.meanwhile}"
         with self._changed:
             self._given_up = error

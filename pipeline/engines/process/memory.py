@@ -16,7 +16,7 @@ import psutil
 _LIBRARIES_BYTES: Final = 150_000_000
 """What an engine's interpreter and libraries hold beside the model: 125 MB with Whisper."""
 _ADDRESSES_BYTES: Final = 1_000_000_000
-"""Addresses that they take: 570 MB with Whisper on 2 cores, more with each further thread."""
+"""Addresses that they take: 570 MB with Whisper on 2 cores, more with each other thread."""
 
 
 def address_limit(pid: int = 0) -> int | None:

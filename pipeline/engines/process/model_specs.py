@@ -1,4 +1,4 @@
-"""Descriptions of engines: what each kind of them is told of the settings."""
+"""Descriptions of engines: which settings each kind of engine gets."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def openai_spec(
 def server_specs(settings: Settings) -> dict[str, EngineSpec]:
     """Return what is asked for on servers, nothing local in it.
 
-    By `partial` and `final`, of a further target also its language, such as `final-fr`.
+    By `partial` and `final`, of an extra target also its language, such as `final-fr`.
     """
     found: dict[str, EngineSpec] = {}
     for each in settings.for_each_target():
@@ -101,9 +101,7 @@ def marian_spec(
     return EngineSpec("marian", "marian", model, arguments, section)
 
 
-def gemma_spec(
-    settings: Settings, chosen: Final | Compare, section: str, draft: int = 0
-) -> EngineSpec:
+def gemma_spec(settings: Settings, chosen: Final | Compare, section: str) -> EngineSpec:
     """Return the description of a GGUF model. Raises ModelError, ConfigError."""
     model = _model("gemma", chosen.model, settings, section)
     arguments = {
@@ -111,7 +109,7 @@ def gemma_spec(
         "gpu_layers": chosen.gpu_layers,
         "threads": chosen.threads,
         "batch": chosen.batch,
-        "draft": draft,
+        "draft": chosen.draft if isinstance(chosen, Final) else 0,
         "flash_attention": chosen.flash_attention,
     }
     return EngineSpec("gemma", "gemma", model, arguments, section)
@@ -130,7 +128,7 @@ def exllama_spec(settings: Settings, chosen: Final | Compare, section: str) -> E
 
 
 def _asked(settings: Settings, chosen: Partial | Final | Compare) -> dict[str, Any]:
-    """Return what every model is told that is asked by a prompt."""
+    """Return the arguments of every model that is asked by a prompt."""
     return {
         "prompt": _style(settings, chosen) if chosen.prompt == "auto" else chosen.prompt,
         "source": settings.translate.source,

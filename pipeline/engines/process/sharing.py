@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from pipeline.core.errors import EngineCancelledError, EngineGoneError, StarkError
+from pipeline.core.errors import EngineCancelledError, EngineGoneError
 from pipeline.core.standing import Standing
 from pipeline.core.terms import WantedTerm
 from pipeline.core.types import Translation
@@ -61,13 +61,6 @@ class Turns:
         self._at_work: list[_Request] = []
         self._round = self._number = 0
 
-    def at(self, engine: Multilingual, lang: str, *, is_first: bool = False) -> LanguageTranslator:
-        """Return the translator of one language, which asks `engine` when it is its turn.
-
-        `is_first`: of the first target.
-        """
-        return LanguageTranslator(self, engine, lang, is_first=is_first)
-
     @contextmanager
     def turn(self, by: LanguageTranslator) -> Iterator[Callable[[], bool]]:
         """Wait for a turn; give a function that says whether it is over already.
@@ -78,7 +71,7 @@ class Turns:
         until_s = time.monotonic() + by.deadline_s
         with self._changed:
             self._number += 1
-            # The round of its arrival: who comes back at once stands behind all who wait already.
+            # The round of its arrival: who comes back at once waits behind all who wait already.
             request = _Request(by, self._round + 1, self._number)
             self._waiting.append(request)
             try:
@@ -113,53 +106,18 @@ class Turns:
         return len(self._at_work) < self._most and first is request
 
 
-class SharedTranslator(Turns):
-    """Gives turns at `engine`, which is loaded once."""
-
-    def __init__(self, engine: Multilingual) -> None:
-        super().__init__()
-        self.engine = engine
-        self._loading = threading.Lock()
-        self._is_loaded = False
-        self._refusal: StarkError | None = None
-
-    def into(self, lang: str, *, is_first: bool = False) -> LanguageTranslator:
-        """Return the translator of one language; `is_first`: of the first target."""
-        return LanguageTranslator(self, self.engine, lang, is_first=is_first, load=self.load)
-
-    def load(self) -> None:
-        """Load the engine once, whoever asks first. Raises ModelError, to all who ask."""
-        with self._loading:
-            if self._refusal is not None:
-                raise self._refusal
-            if self._is_loaded:
-                return
-            try:
-                self.engine.load()
-            except StarkError as error:
-                self._refusal = error
-                raise
-            self._is_loaded = True
-
-
 class LanguageTranslator:
-    """A Translator into one language, which takes its turn with those of others.
+    """A Translator into one language, which takes its turn at `engine` with those of others.
 
-    `load` loads the engine, where others have it too.
+    `is_first`: of the first target. `load` may be called for each language: a process that has
+    loaded, or refused its model, only says so.
     """
 
     def __init__(
-        self,
-        turns: Turns,
-        engine: Multilingual,
-        lang: str,
-        *,
-        is_first: bool,
-        load: Callable[[], None] | None = None,
+        self, turns: Turns, engine: Multilingual, lang: str, *, is_first: bool = False
     ) -> None:
         self._turns = turns
         self.engine = engine
-        self._load = load or engine.load
         self.lang = lang
         self.is_first = is_first
         self.watchers = 0
@@ -178,8 +136,8 @@ class LanguageTranslator:
         return self.engine.degraded_reason
 
     def load(self) -> None:
-        """Load the engine if nobody has. Raises ModelError."""
-        self._load()
+        """Load the engine. Raises ModelError, to all who ask."""
+        self.engine.load()
 
     def translate(
         self,

@@ -42,12 +42,8 @@ class Head:
     content_type: str
 
 
-@dataclass(frozen=True, slots=True)
-class _End:
-    """The answer is whole."""
-
-
-_Said = Head | bytes | _End | OSError | http.client.HTTPException
+_Said = Head | bytes | None | OSError | http.client.HTTPException
+"""None: the answer is whole."""
 
 
 class HttpCall:
@@ -74,7 +70,7 @@ class HttpCall:
         self._said: queue.SimpleQueue[_Said] = queue.SimpleQueue()
         self._is_closed = False
         self._connection: http.client.HTTPConnection | None = None
-        # Without a name and a password: it stands in messages.
+        # Without a name and a password: it is part of messages.
         self._where = base.netloc.rpartition("@")[2]
         Thread(self._run, "http call", failed=self._broke).start()
 
@@ -99,7 +95,7 @@ class HttpCall:
             with suppress(OSError):
                 connection.sock.shutdown(socket.SHUT_RDWR)
 
-    def _next(self, check: Check) -> Head | bytes | _End:
+    def _next(self, check: Check) -> Head | bytes | None:
         while True:
             check()
             left_s = self._until_s - time.monotonic()
@@ -152,7 +148,7 @@ class HttpCall:
         self._said.put(Head(response.status, kind))
         for line in self._lines(response):
             self._said.put(line)
-        self._said.put(_End())
+        self._said.put(None)
 
     def _lines(self, response: http.client.HTTPResponse) -> Iterator[bytes]:
         """Yield an answer's lines with their ends; the last may have none."""

@@ -3,25 +3,112 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
-from typing import Literal
+from typing import Any, Literal
+
+import orjson
 
 from pipeline.core.errors import EngineError
 from pipeline.core.standing import Standing
 from pipeline.core.terms import WantedTerm
 from pipeline.core.types import Translation
 from pipeline.engines import prompts
-from pipeline.engines.answer import read_answer
-from pipeline.engines.output import growing, join
-from pipeline.engines.remote.completions import Completions
-from pipeline.engines.remote.engine import RemoteEngine
+from pipeline.engines.output import Piece, growing, join, read_answer
+from pipeline.engines.remote.api_server import (
+    JSON,
+    MOST_SAID,
+    STREAM,
+    ApiServer,
+    Check,
+    RemoteEngine,
+    words_of,
+)
+from pipeline.engines.remote.http_call import HttpCall
 from pipeline.text import sentences
 
 _BYTES_A_TOKEN = 3
-"""Fewer than a text of any language that we have has; the server alone could count."""
+"""Fewer than in any language that we have; only the server could count."""
+
+
+class EventReader:
+    """Collects lines, and gives the data of each event when its blank line has come."""
+
+    def __init__(self) -> None:
+        self._data: list[str] = []
+
+    def add(self, line: str) -> str | None:
+        """Take the next line, without its end; return the data of the event that it ends."""
+        if not line:
+            if not self._data:
+                return None
+            data, self._data = "\n".join(self._data), []
+            return data
+        name, _, value = line.partition(":")
+        if name == "data":  # a comment begins with a colon, so its name is empty
+            # One space belongs to the format; any more are the text's.
+            self._data.append(value.removeprefix(" "))
+        return None
+
+
+class Completions(ApiServer):
+    """The completions endpoint of any OpenAI-compatible server: llama-server, vLLM and others.
+
+    Completions and not chats: a chat's prompt is made by the template that the server has, and
+    nobody here could see which one that is.
+    """
+
+    def complete(
+        self, request: Mapping[str, Any], *, until_s: float, check: Check
+    ) -> Generator[Piece, None, None]:
+        """Yield what the server writes behind a prompt, the last piece with its `finish`.
+
+        Raises EngineError: `server-gone`, also where it breaks off; `server-late` at `until_s`;
+        `server-busy`, `server-refuses`, `server-other-model`, `server-failed`, `server-nonsense`.
+        """
+        body = orjson.dumps({"model": self._model, "stream": True, **request})
+        headers = {**self._headers, "Content-Type": JSON}
+        call = HttpCall(
+            self._base, "completions", headers=headers, until_s=until_s, body=body, tls=self._tls
+        )
+        with closing(call):
+            head = call.head(check)
+            if head.status != 200 or head.content_type != STREAM:
+                self._expect(head, self._rest(call, check), STREAM)
+            yield from self._pieces(call, check)
+
+    def _pieces(self, call: HttpCall, check: Check) -> Generator[Piece, None, None]:
+        events, is_finished = EventReader(), False
+        while (line := call.line(check)) is not None:
+            data = events.add(line.decode(errors="replace").rstrip("\r\n"))
+            if data is None:
+                continue
+            if data.strip() == "[DONE]":
+                return
+            piece = self._piece(self._object(data.encode()))
+            # Not every server sends [DONE]; then a piece that says why it is the last will do.
+            is_finished |= bool(piece.finish)
+            yield piece
+        if not is_finished:
+            raise EngineError("server-gone", f"{self.place} broke off.")
+
+    def _piece(self, event: Mapping[str, Any]) -> Piece:
+        # An event may hold spoken words, which must not get into a log: it is not quoted.
+        if error := event.get("error"):
+            raise EngineError("server-failed", f"{self.place} failed: {words_of(error)}.")
+        model, choices, usage = event.get("model"), event.get("choices"), event.get("usage") or {}
+        if not isinstance(choices, list) or not isinstance(usage, dict):
+            raise self._nonsense("an event without choices")
+        if isinstance(model, str) and model and model != self._model:
+            raise self._other_model(model[:MOST_SAID])
+        first = choices[0] if choices else {"text": ""}  # the last event may only count
+        text = first.get("text") if isinstance(first, dict) else None
+        if not isinstance(text, str):
+            raise self._nonsense("an event without text")
+        counts = (usage.get(name) or 0 for name in ("prompt_tokens", "completion_tokens"))
+        return Piece(text, first.get("finish_reason") or "", *map(int, counts))
 
 
 class OpenAi(RemoteEngine):
@@ -67,7 +154,7 @@ class OpenAi(RemoteEngine):
         self,
         text: str,
         on_text: Callable[[str], None] | None = None,
-        draft: str = "",  # noqa: ARG002 - nothing of it can be told to a server
+        draft: str = "",  # noqa: ARG002 - a server takes none
         standing: Standing | None = None,  # noqa: ARG002
         wanted: Sequence[WantedTerm] = (),  # noqa: ARG002
     ) -> Translation:
@@ -90,7 +177,7 @@ class OpenAi(RemoteEngine):
                 parts.append(self._patiently(attempt, until_s))
 
         self._ask(translate_parts)
-        # `join` makes 0.0 of what is not told, and that would be certainty.
+        # `join` makes 0.0 of an unknown confidence, and that would be certainty.
         return replace(join(self.name, parts), avg_logprob=None)
 
     def score(self, text: str, targets: Sequence[str]) -> list[tuple[float, float]]:  # noqa: ARG002

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Generic, TypeVar
 
 from pipeline.core.backoff import Backoff
 from pipeline.core.errors import EngineCancelledError, EngineError
@@ -17,45 +18,68 @@ from pipeline.engines.remote.openai_speech import OpenAiSpeech
 from pipeline.engines.streaming.incremental import Piece, keep, partial_of
 
 _FIRST_S, _MOST_S = 5.0, 60.0
-"""How long a server that failed is left alone: at first, and at most; doubled in between."""
+"""How long a failed server rests: at first, and at most; doubled in between."""
 _SHARE = 0.6
 """Of the time that a translation may take, what the server gets: the local one needs the rest."""
 
-
-def _reason(server: OpenAi | OpenAiSpeech, local: Translator | Recognizer) -> str:
-    """Return why the server is not used, and who stands in; "" while it is."""
-    reason = server.degraded_reason.rstrip(".")
-    return f"{reason}; {local.name} stands in on this machine" if reason else ""
+Server = TypeVar("Server", OpenAi, OpenAiSpeech)
+Local = TypeVar("Local", Translator, Recognizer)
+Made = TypeVar("Made", Translation, Recognition)
 
 
-class StandIn:
-    """A Translator that asks a server, and the local translator where that fails.
+class _Pair(Generic[Server, Local]):
+    """A server, the local engine behind it, and whether the server rests."""
 
-    It stays degraded until the server has answered again; each translation names who made it.
-    """
-
-    name = OpenAi.name
     kernels = ""
-    gpu_layers = 0
 
-    def __init__(self, server: OpenAi, local: Translator) -> None:
-        self._server = server
-        self._local = local
-        self.deadline_s = server.deadline_s
-        self.is_cancelled = never
-        self.target = server.target  # may change between calls; the local one knows a single one
+    def __init__(self, server: Server, local: Local) -> None:
+        self._server: Server = server
+        self._local: Local = local
+        self.name = server.name
+        self.is_cancelled: Callable[[], bool] = never
         self._rest = Backoff(after=1, first_s=_FIRST_S, most_s=_MOST_S)
 
     @property
     def degraded_reason(self) -> str:
         """Why the server is not used, and who stands in; "" while it is."""
-        return _reason(self._server, self._local)
+        reason = self._server.degraded_reason.rstrip(".")
+        return f"{reason}; {self._local.name} stands in on this machine" if reason else ""
 
     def load(self) -> None:
         """Load the local model, and see whether the server is there. Raises ModelError."""
         # The local one first: a mistake in its settings ends the start, a missing server does not.
         self._local.load()
         self._server.load()
+
+    def _ask(self, ask: Callable[[], Made]) -> Made | None:
+        """Return what the server makes; None where it fails, or rests."""
+        if self._rest.is_active(time.monotonic()):
+            return None
+        self._server.is_cancelled = self.is_cancelled
+        try:
+            made = ask()
+        # The server has not failed, and the local one need not make it either.
+        except EngineCancelledError:
+            raise
+        except EngineError:
+            self._rest.failed(time.monotonic())
+            return None
+        self._rest.succeeded()
+        return made
+
+
+class StandIn(_Pair[OpenAi, Translator]):
+    """A Translator that asks a server, and the local translator where that fails.
+
+    It stays degraded until the server has answered again; each translation names who made it.
+    """
+
+    gpu_layers = 0
+
+    def __init__(self, server: OpenAi, local: Translator) -> None:
+        super().__init__(server, local)
+        self.deadline_s = server.deadline_s
+        self.target = server.target  # may change between calls; the local one knows a single one
 
     def translate(
         self,
@@ -67,21 +91,10 @@ class StandIn:
     ) -> Translation:
         """Translate `text`. Raises EngineError where the local translator fails too."""
         request = (text, on_text, draft, standing, wanted)
-        if self._rest.is_active(time.monotonic()):
-            return self._local.translate(*request)
         self._server.deadline_s = _SHARE * self.deadline_s
-        self._server.is_cancelled = self.is_cancelled
         self._server.target = self.target
-        try:
-            made = self._server.translate(*request)
-        # The server has not failed, and the local one need not make it either.
-        except EngineCancelledError:
-            raise
-        except EngineError:
-            self._rest.failed(time.monotonic())
-            return self._local.translate(*request)
-        self._rest.succeeded()
-        return made
+        made = self._ask(lambda: self._server.translate(*request))
+        return self._local.translate(*request) if made is None else made
 
     def score(self, text: str, targets: Sequence[str]) -> list[tuple[float, float]]:
         """Return what the local translator thinks of translations. Raises EngineError."""
@@ -94,25 +107,18 @@ class StandIn:
         return self._local.alternatives(text) if isinstance(self._local, Scorer) else []
 
 
-class RecognizerStandIn:
+class RecognizerStandIn(_Pair[OpenAiSpeech, Recognizer]):
     """A Recognizer that asks a server, and the local recognizer where that fails.
 
     It stays degraded until the server has answered again; each recognition names who made it.
-    Neither can be made to begin with words
-    that the other has heard, nor the server with its own: those that stand are put before what
-    was spoken after them. So nothing that stands on screen is taken back by a partial, and
-    commits wait until two partials agree, for want of times (`text.commit_policy`).
+    Neither can be made to begin with words that the other has heard, nor the server with its own:
+    committed words are put before what was spoken after them. So no partial takes a word off the
+    screen, and commits wait until two partials agree, for want of times (`text.commit_policy`).
     """
 
-    kernels = ""
-
     def __init__(self, server: OpenAiSpeech, local: Recognizer) -> None:
-        self._server = server
-        self._local = local
-        self.name = server.name
+        super().__init__(server, local)
         self.hotwords = ""
-        self.is_cancelled: Callable[[], bool] = never
-        self._rest = Backoff(after=1, first_s=_FIRST_S, most_s=_MOST_S)
         self._told: tuple[Piece, ...] = ()
         self._is_told_by_local = False
 
@@ -121,22 +127,13 @@ class RecognizerStandIn:
         """The local recognizer's."""
         return int(getattr(self._local, "gpu_layers", 0))
 
-    @property
-    def degraded_reason(self) -> str:
-        """Why the server is not used, and who stands in; "" while it is."""
-        return _reason(self._server, self._local)
-
-    def load(self) -> None:
-        """Load the local model, and see whether the server is there. Raises ModelError."""
-        self._local.load()
-        self._server.load()
-
     def recognize(self, pcm: Pcm, *, final: bool, prefix: Sequence[int] = ()) -> Recognition:
         """Return the text of `pcm`, shape (n,). Raises EngineError where the local one fails too.
 
         A partial begins with the tokens `prefix` if they are what the one before it began with.
         """
-        made = self._from_server(pcm, final=final)
+        self._server.hotwords = self.hotwords
+        made = self._ask(lambda: self._server.recognize(pcm, final=final))
         if made is not None:
             made = made if final else self._joined(made, prefix)
             return replace(made, engine=self._server.name)
@@ -145,41 +142,22 @@ class RecognizerStandIn:
         return replace(made, engine=self._local.name)
 
     def _from_local(self, pcm: Pcm, *, final: bool, prefix: Sequence[int]) -> Recognition:
-        """Return what the local recognizer hears. Raises EngineError."""
         self._local.hotwords, self._local.is_cancelled = self.hotwords, self.is_cancelled
         if final:
             return self._local.recognize(pcm, final=True)
-        forced = prefix if self._is_locals(prefix) else ()
+        # The local recognizer knows its own ids: those of others mean nothing to it.
+        forced = prefix if self._is_told_by_local and self._begins_with(prefix) else ()
         made = self._local.recognize(pcm, final=False, prefix=forced)
         if len(forced) < len(prefix):
             return self._joined(made, prefix)
         self._told, self._is_told_by_local = _pieces(made), True
         return made
 
-    def _is_locals(self, prefix: Sequence[int]) -> bool:
-        """Whether the local recognizer knows these ids: those of others mean nothing to it."""
-        return self._is_told_by_local and self._begins_with(prefix)
-
     def _begins_with(self, prefix: Sequence[int]) -> bool:
         return [piece.id for piece in self._told[: len(prefix)]] == list(prefix)
 
-    def _from_server(self, pcm: Pcm, *, final: bool) -> Recognition | None:
-        """Return what the server hears; None where it fails, or is left alone."""
-        if self._rest.is_active(time.monotonic()):
-            return None
-        self._server.hotwords, self._server.is_cancelled = self.hotwords, self.is_cancelled
-        try:
-            made = self._server.recognize(pcm, final=final)
-        except EngineCancelledError:
-            raise
-        except EngineError:
-            self._rest.failed(time.monotonic())
-            return None
-        self._rest.succeeded()
-        return made
-
     def _joined(self, made: Recognition, prefix: Sequence[int]) -> Recognition:
-        """Return a partial that begins with what stands, whoever heard that."""
+        """Return a partial that begins with the committed words, whoever heard them."""
         pieces = _pieces(made)
         if self._begins_with(prefix):
             pieces = keep(self._told[: len(prefix)], pieces)

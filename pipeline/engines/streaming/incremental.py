@@ -1,4 +1,4 @@
-"""Streaming recognizers: told only what is new, they say what stands and what may change.
+"""Streaming recognizers: they hear only what is new, and say what is fixed.
 
 Everything behind a recognizer asks with the whole utterance so far, since a process that dies must
 cost nothing (`Recognizer`). `IncrementalRecognizer` makes one of those of a streaming one: it
@@ -68,9 +68,6 @@ class StreamingRecognizer(Protocol):
     def reset(self) -> None:
         """Forget what was heard: other speech begins."""
 
-    def close(self) -> None:
-        """Give the model back."""
-
 
 class IncrementalRecognizer:
     """A Recognizer of a streaming one, which gets of each utterance only what it has not heard."""
@@ -95,10 +92,6 @@ class IncrementalRecognizer:
     def load(self) -> None:
         """Load the model and warm it up. Raises ModelError, ConfigError."""
         self._stream.load()
-
-    def close(self) -> None:
-        """Give the model back."""
-        self._stream.close()
 
     def recognize(self, pcm: Pcm, *, final: bool, prefix: Sequence[int] = ()) -> Recognition:
         """Return the text of `pcm`, shape (n,). Raises EngineError `stt-failed`.

@@ -99,13 +99,6 @@ class Moonshine:
             self._stream.close()
             self._stream = None
 
-    def close(self) -> None:
-        """Give the model back."""
-        self.reset()
-        if self._transcriber is not None:
-            self._transcriber.close()
-            self._transcriber = None
-
 
 def kind_of(folder: Path, key: str) -> str:
     """Return the library's name of a model's kind, such as TINY or SMALL_STREAMING.

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import itertools
-import os
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -17,12 +14,11 @@ import numpy as np
 import pytest
 import soundfile
 
-from pipeline.audio import capture_queue
+from pipeline.audio import microphone
 from pipeline.audio.devices import Device
 from pipeline.audio.microphone import Microphone, channels_to_open
 from pipeline.core.errors import AudioError, AudioLostError
 from pipeline.core.types import AudioBlock, Pcm
-from tests.support.paths import ROOT
 from tests.support.pulse import Pulse, pulse_here
 
 pytestmark = pytest.mark.sound
@@ -67,21 +63,21 @@ def likeness(blocks: list[AudioBlock], played: Pcm) -> float:
 
 
 def heard_while_playing(pulse: Pulse, wav: Path, *sources: Microphone) -> list[list[AudioBlock]]:
-    """Record for 3 s from when all have begun, which takes a null sink up to 2 s."""
+    """Record for 2 s from when all have begun, which takes a null sink up to 2 s."""
     for source in sources:
         source.open()
     streams = [source.blocks() for source in sources]
     heard = [[next(stream)] for stream in streams]
     player = pulse.play(wav)
     for blocks, stream in zip(heard, streams, strict=True):
-        blocks.extend(itertools.islice(stream, 94))
+        blocks.extend(itertools.islice(stream, 63))
     for source in sources:
         source.close()
     player.wait(10)
     for blocks in heard:
         for before, after in itertools.pairwise(blocks):
             assert after.start_sample == before.start_sample + 512
-        assert blocks[-1].arrived_s - blocks[0].arrived_s == pytest.approx(94 * 0.032, abs=0.5)
+        assert blocks[-1].arrived_s - blocks[0].arrived_s == pytest.approx(63 * 0.032, abs=0.5)
     return heard
 
 
@@ -169,7 +165,7 @@ def test_a_dead_sound_server_is_noticed_and_its_successor_is_found(pulse: Pulse)
     source.close()
 
 
-def test_a_sound_server_that_hangs_is_noticed(pulse: Pulse) -> None:
+def test_a_sound_server_that_hangs_is_noticed_and_comes_back(pulse: Pulse) -> None:
     source = Microphone("church")
     source.open()
     stream = source.blocks()
@@ -178,10 +174,18 @@ def test_a_sound_server_that_hangs_is_noticed(pulse: Pulse) -> None:
     began_s = time.monotonic()
     with pytest.raises(AudioLostError) as caught:
         list(stream)
-    pulse.wake()
-    source.close()
     assert time.monotonic() - began_s < 2
     assert "no audio for 1 s" in caught.value.message
+    with pytest.raises(AudioError) as stuck:
+        source.open()
+    assert stuck.value.code == "audio-stuck"
+    began_s = time.monotonic()
+    source.close()
+    assert time.monotonic() - began_s < 3, "it does not hold up the end either"
+    pulse.wake()
+    source.open()
+    assert next(source.blocks())
+    source.close()
 
 
 def test_a_program_that_stands_still_is_not_a_lost_device(pulse: Pulse) -> None:
@@ -207,17 +211,17 @@ def test_a_program_that_stands_still_is_not_a_lost_device(pulse: Pulse) -> None:
 def test_a_reader_that_is_too_slow_loses_the_oldest_and_sees_a_jump(
     pulse: Pulse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(capture_queue, "QUEUE_S", 1.0)
+    monkeypatch.setattr(microphone, "QUEUE_S", 0.5)
     source = Microphone("church")
     source.open()
     stream = source.blocks()
     first = next(stream)
-    time.sleep(2.5)
+    time.sleep(1.5)
     starts = [first.start_sample] + [next(stream).start_sample for _ in range(40)]
     source.close()
     jumps = [after - before for before, after in itertools.pairwise(starts)]
     assert sum(jump != 512 for jump in jumps) == 1
-    assert 1.0 < max(jumps) / 16_000 < 2.0
+    assert 0.5 < max(jumps) / 16_000 < 1.5
     assert source.dropped_blocks == pytest.approx(max(jumps) / 512, abs=1)
 
 
@@ -251,87 +255,6 @@ def test_what_cannot_be_opened_is_refused_with_the_reason(
     assert caught.value.code == code
     assert told in str(caught.value)
     source.close()
-
-
-HANGING = """
-import sys
-import time
-from pipeline.audio.devices import Device
-from pipeline.audio.microphone import Microphone, channels_to_open
-from pipeline.core.errors import AudioError
-
-def step(name, since_s=0.0):
-    print(name, f"{time.monotonic() - since_s:.1f}" if since_s else "", flush=True)
-    sys.stdin.readline()
-
-source = Microphone("church")
-source.open()
-next(source.blocks())
-step("recording")
-began_s = time.monotonic()
-try:
-    list(source.blocks())
-except AudioError as error:
-    step(error.code, began_s)
-try:
-    source.open()
-except AudioError as error:
-    step(error.code)
-source.open()
-next(source.blocks())
-step("recording")
-began_s = time.monotonic()
-source.close()
-step("closed", began_s)
-"""
-
-
-@pytest.mark.slow
-def test_a_sound_server_that_hangs_holds_up_neither_the_reader_nor_the_end(pulse: Pulse) -> None:
-    process = subprocess.Popen(
-        [sys.executable, "-c", HANGING],
-        cwd=ROOT,
-        env=os.environ | pulse.environment,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdin
-    assert process.stdout
-
-    def said() -> list[str]:
-        return process.stdout.readline().split() if process.stdout else []
-
-    def go_on() -> None:
-        assert process.stdin
-        process.stdin.write("\n")
-        process.stdin.flush()
-
-    with process:
-        try:
-            assert said() == ["recording"]
-            pulse.hang()
-            go_on()
-            code, after_s = said()
-            assert code == "audio-lost"
-            assert float(after_s) < 2
-            go_on()
-            assert said() == ["audio-stuck"]
-            pulse.wake()
-            go_on()
-            assert said() == ["recording"]
-            pulse.hang()
-            go_on()
-            state, after_s = said()
-            assert state == "closed"
-            assert float(after_s) < 3
-            began_s = time.monotonic()
-            go_on()
-            assert process.wait(10) == 0
-            assert time.monotonic() - began_s < 3
-        finally:
-            pulse.wake()
-            process.kill()
 
 
 @pytest.mark.parametrize(

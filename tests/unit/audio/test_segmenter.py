@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -11,8 +12,10 @@ from hypothesis import strategies as st
 
 from pipeline.audio.segmenter import Segmenter, last_finals
 from pipeline.audio.stretch import blocks_in
+from pipeline.audio.utterance_ids import UtteranceIds
 from pipeline.config.schema import Vad
 from pipeline.core.types import BLOCK_SAMPLES, SAMPLE_RATE, AudioBlock, Utterance
+from tests.support.fakes import Speech, blocks_of, pcm_of
 
 VAD = Vad(
     silence_ms=320,
@@ -46,6 +49,13 @@ def run(
         out += segmenter.push(AudioBlock(at, pcm), probability)
         at += BLOCK_SAMPLES
     return out + segmenter.flush()
+
+
+def pushed(segmenter: Segmenter, probabilities: list[float]) -> Iterator[list[Utterance]]:
+    """Push one block per probability, and yield what was ready after each."""
+    for index, probability in enumerate(probabilities):
+        block = AudioBlock(index * BLOCK_SAMPLES, np.full(BLOCK_SAMPLES, index, np.float32))
+        yield segmenter.push(block, probability)
 
 
 def finals(utterances: list[Utterance]) -> list[Utterance]:
@@ -151,35 +161,13 @@ def test_a_gap_forgets_the_pre_roll() -> None:
 
 def test_speaking_says_when_it_is_surely_speech() -> None:
     segmenter = Segmenter(VAD)
-    said = []
-    for index in range(4):
-        segmenter.push(AudioBlock(index * BLOCK_SAMPLES, np.zeros(BLOCK_SAMPLES, np.float32)), 0.9)
-        said.append(segmenter.speaking)
+    said = [segmenter.speaking for _ in pushed(segmenter, [0.9] * 4)]
     assert said == [False, False, True, True]
 
 
 @pytest.mark.parametrize(("ms", "blocks"), [(0, 0), (1, 1), (32, 1), (33, 2), (98, 4), (320, 10)])
 def test_blocks_are_rounded_up(ms: int, blocks: int) -> None:
     assert blocks_in(ms) == blocks
-
-
-@given(st.lists(st.sampled_from([0.0, 0.2, 0.4, 0.6, 0.95]), max_size=400))
-def test_no_sample_of_speech_is_lost_or_given_twice(probabilities: list[float]) -> None:
-    out = run(probabilities)
-    done = finals(out)
-    covered = np.concatenate([u.pcm for u in done]) if done else np.zeros(0)
-    assert np.all(np.diff(covered) > 0)
-    assert all(np.all(np.diff(u.pcm) == 1) for u in out)
-    assert all(u.start_sample < u.end_sample <= u.start_sample + len(u.pcm) for u in done)
-    assert [u.id for u in done] == list(range(1, len(done) + 1))
-    assert all(len(u.pcm) <= blocks_in(4000) * BLOCK_SAMPLES for u in out)
-    for u in out:  # revisions count up and the final is the last
-        same = [v for v in out if v.id == u.id]
-        assert [v.revision for v in same] == list(range(1, len(same) + 1))
-        assert [v.final for v in same] == [False] * (len(same) - 1) + [True]
-    loud = [i for i in range(len(probabilities) - 2) if min(probabilities[i : i + 3]) >= 0.5]
-    held = {int(s) // BLOCK_SAMPLES for s in covered[::BLOCK_SAMPLES]}
-    assert set(loud) <= held
 
 
 PATIENT = VAD.model_copy(update={"silence_ms": 640, "pre_roll_ms": 320})
@@ -210,31 +198,30 @@ def test_new_settings_hold_after_a_cut_too() -> None:
         max_size=5,
     ),
 )
-def test_new_settings_at_any_moment_lose_no_speech(
+def test_no_sample_of_speech_is_lost_or_given_twice_whenever_settings_change(
     probabilities: list[float], later: dict[int, Vad]
 ) -> None:
-    done = finals(run(probabilities, later=later))
+    out = run(probabilities, later=later)
+    done = finals(out)
     covered = np.concatenate([u.pcm for u in done]) if done else np.zeros(0)
     assert np.all(np.diff(covered) > 0)
+    assert all(np.all(np.diff(u.pcm) == 1) for u in out)
+    assert all(u.start_sample < u.end_sample <= u.start_sample + len(u.pcm) for u in done)
+    assert [u.id for u in done] == list(range(1, len(done) + 1))
+    assert all(len(u.pcm) <= blocks_in(4000) * BLOCK_SAMPLES for u in out)
+    for u in out:  # revisions count up and the final is the last
+        same = [v for v in out if v.id == u.id]
+        assert [v.revision for v in same] == list(range(1, len(same) + 1))
+        assert [v.final for v in same] == [False] * (len(same) - 1) + [True]
     loud = [i for i in range(len(probabilities) - 2) if min(probabilities[i : i + 3]) >= 0.5]
     held = {int(s) // BLOCK_SAMPLES for s in covered[::BLOCK_SAMPLES]}
     assert set(loud) <= held
 
 
-@given(st.lists(st.floats(0, 1), max_size=150))
-def test_every_partial_is_followed_by_its_final(probabilities: list[float]) -> None:
-    out = run(probabilities)
-    assert {u.id for u in out} == {u.id for u in finals(out)}
-
-
 def cut_at(song_from: int, speech: int = 40, before: int = 10) -> list[Utterance]:
     """Speak from block 10 on for `speech` blocks, and cut at a block."""
     segmenter = Segmenter(VAD)
-    out: list[Utterance] = []
-    for index in range(before + speech):
-        pcm = np.full(BLOCK_SAMPLES, index, dtype=np.float32)
-        block = AudioBlock(index * BLOCK_SAMPLES, pcm)
-        out += segmenter.push(block, 0.9 if index >= before else 0.0)
+    out = [u for ready in pushed(segmenter, [0.0] * before + [0.9] * speech) for u in ready]
     out += segmenter.cut(song_from * BLOCK_SAMPLES)
     assert segmenter.flush() == []
     return out
@@ -262,14 +249,13 @@ def test_of_a_song_that_nobody_was_told_of_nothing_comes() -> None:
 def test_what_is_thrown_away_is_in_no_utterance_and_its_id_is_not_used_again() -> None:
     segmenter = Segmenter(VAD)
     out: list[Utterance] = []
-    for index in range(70):
-        pcm = np.full(BLOCK_SAMPLES, index, dtype=np.float32)
-        if index == 30:  # amid speech, of which there were partials
+    for index, ready in enumerate(pushed(segmenter, [0.9] * 45 + [0.0] * 25)):
+        out += ready
+        if index == 29:  # amid speech, of which there were partials
             assert segmenter.speaking
             segmenter.discard()
             assert not segmenter.speaking
             assert segmenter.flush() == []
-        out += segmenter.push(AudioBlock(index * BLOCK_SAMPLES, pcm), 0.9 if index < 45 else 0.0)
     (final,) = finals(out)
     assert final.pcm[0] == 30, "nothing from before, the pre-roll neither"
     assert final.start_sample == 30 * BLOCK_SAMPLES
@@ -341,11 +327,8 @@ def test_a_short_word_after_a_long_utterance_is_one_of_its_own() -> None:
 def test_knocks_do_not_keep_a_final_open_for_ever() -> None:
     patient = EAGER.model_copy(update={"min_speech_ms": 250})
     segmenter = Segmenter(patient)
-    known = []
-    for index, probability in enumerate([0.9] * 9 + ([0.0] * 8 + [0.9]) * 40):
-        pcm = np.zeros(BLOCK_SAMPLES, np.float32)
-        segmenter.push(AudioBlock(index * BLOCK_SAMPLES, pcm), probability)
-        known.append(segmenter.resumable)
+    knocks = [0.9] * 9 + ([0.0] * 8 + [0.9]) * 40
+    known = [segmenter.resumable for _ in pushed(segmenter, knocks)]
     assert known.index(1) < 20
     assert known[blocks_in(4000) :] == [None] * (len(known) - blocks_in(4000))
 
@@ -361,9 +344,7 @@ def test_a_gap_and_a_pause_of_the_operators_end_what_could_be_reopened() -> None
     out = run([0.9] * 8 + [0.0] * 10 + [0.9] * 8, EAGER, gap_before=18)
     assert [u.id for u in finals(out)] == [1, 2]
     segmenter = Segmenter(EAGER)
-    pcm = np.zeros(BLOCK_SAMPLES, np.float32)
-    for index, probability in enumerate([0.9] * 8 + [0.0] * 8):
-        segmenter.push(AudioBlock(index * BLOCK_SAMPLES, pcm), probability)
+    list(pushed(segmenter, [0.9] * 8 + [0.0] * 8))
     assert segmenter.resumable == 1
     assert segmenter.flush() == []
     assert segmenter.resumable is None
@@ -372,22 +353,18 @@ def test_a_gap_and_a_pause_of_the_operators_end_what_could_be_reopened() -> None
 def test_on_demand_nothing_of_before_is_reopened() -> None:
     segmenter = Segmenter(EAGER)
     out: list[Utterance] = []
-    for index, probability in enumerate([0.9] * 8 + [0.0] * 9 + [0.9] * 8 + [0.0] * 9):
-        if index == 17:
+    speech = [0.9] * 8 + [0.0] * 9
+    for index, ready in enumerate(pushed(segmenter, speech * 2)):
+        out += ready
+        if index == 16:
             segmenter.settle()
             assert segmenter.resumable is None
-        pcm = np.zeros(BLOCK_SAMPLES, np.float32)
-        out += segmenter.push(AudioBlock(index * BLOCK_SAMPLES, pcm), probability)
     assert [u.id for u in finals(out)] == [1, 2]
 
 
 def test_what_can_be_reopened_is_known_until_the_time_is_up() -> None:
     segmenter = Segmenter(EAGER)
-    known = []
-    for index, probability in enumerate([0.9] * 8 + [0.0] * 20):
-        pcm = np.zeros(BLOCK_SAMPLES, np.float32)
-        segmenter.push(AudioBlock(index * BLOCK_SAMPLES, pcm), probability)
-        known.append(segmenter.resumable)
+    known = [segmenter.resumable for _ in pushed(segmenter, [0.9] * 8 + [0.0] * 20)]
     assert known.index(1) == 8 + 7 - 1
     assert known[8 + 7 :] == [1] * 9 + [None] * 4
 
@@ -436,14 +413,17 @@ def test_nothing_waits_longer_than_the_bound() -> None:
         assert [u.id for u in out] == ids
 
 
+def spread(blocks: Iterable[tuple[float, int]]) -> list[float]:
+    return [probability for probability, count in blocks for _ in range(count)]
+
+
 def hinted(
     vad: Vad, hints: dict[int, tuple[int, float]], *blocks: tuple[float, int]
 ) -> list[Utterance]:
     """Push speech and silence; behind so many blocks a text tells which utterance may go on."""
     segmenter, out = Segmenter(vad), []
-    for index, probability in enumerate(p for p, count in blocks for _ in range(count)):
-        block = AudioBlock(index * BLOCK_SAMPLES, np.zeros(BLOCK_SAMPLES, np.float32))
-        out += segmenter.push(block, probability)
+    for index, ready in enumerate(pushed(segmenter, spread(blocks))):
+        out += ready
         if index in hints:
             key, share = hints[index]
             newest = out[-1] if out and out[-1].id == key else replace(out[-1], id=key)
@@ -495,9 +475,8 @@ def test_what_an_earlier_text_told_does_not_hold_for_a_later_one() -> None:
 
 def test_what_waits_for_more_is_final_when_an_operator_acts() -> None:
     segmenter, out = Segmenter(HOLDING), []
-    for index, probability in enumerate([0.9] * 20 + [0.0] * 9):
-        block = AudioBlock(index * BLOCK_SAMPLES, np.zeros(BLOCK_SAMPLES, np.float32))
-        out += segmenter.push(block, probability)
+    for ready in pushed(segmenter, [0.9] * 20 + [0.0] * 9):
+        out += ready
         if out and out[-1].cause == "eager":
             segmenter.expect_more(out[-1], 1.0)
             segmenter.settle()
@@ -506,12 +485,9 @@ def test_what_waits_for_more_is_final_when_an_operator_acts() -> None:
 
 def halves(*blocks: tuple[float, int], eager_ms: int = 96) -> list[Utterance]:
     """Push speech and silence to a segmenter that knows of no text that ends."""
-    segmenter, out = Segmenter(JOINING.model_copy(update={"eager_ms": eager_ms})), []
+    segmenter = Segmenter(JOINING.model_copy(update={"eager_ms": eager_ms}))
     segmenter._told = (1, 1, 1.0)
-    for index, probability in enumerate(p for p, count in blocks for _ in range(count)):
-        block = AudioBlock(index * BLOCK_SAMPLES, np.zeros(BLOCK_SAMPLES, np.float32))
-        out += segmenter.push(block, probability)
-    return out
+    return [u for ready in pushed(segmenter, spread(blocks)) for u in ready]
 
 
 @pytest.mark.parametrize(("eager_ms", "blocks"), [(96, 8), (0, 6)])
@@ -550,7 +526,7 @@ RUNS = st.lists(
 def test_a_final_is_its_eager_utterance_or_a_resumption_came_before(
     runs: list[tuple[float, int]], vad: Vad, later: dict[int, Vad], gap_before: int | None
 ) -> None:
-    probabilities = [p for p, count in runs for _ in range(count)]
+    probabilities = spread(runs)
     out = run(probabilities, vad, gap_before, later)
     ids = [u.id for u in out]
     assert ids == sorted(ids), "ids never go back"
@@ -580,7 +556,7 @@ def test_a_final_is_its_eager_utterance_or_a_resumption_came_before(
 def test_every_block_of_speech_is_in_exactly_one_final_in_the_end(
     runs: list[tuple[float, int]], vad: Vad
 ) -> None:
-    probabilities = [p for p, count in runs for _ in range(count)]
+    probabilities = spread(runs)
     done = last_finals(run(probabilities, vad))
     covered = np.concatenate([u.pcm for u in done]) if done else np.zeros(0)
     assert np.all(np.diff(covered) > 0)
@@ -588,3 +564,17 @@ def test_every_block_of_speech_is_in_exactly_one_final_in_the_end(
     held = {int(s) // BLOCK_SAMPLES for s in covered[::BLOCK_SAMPLES]}
     assert set(loud) <= held
     assert all(len(u.pcm) <= blocks_in(4000) * BLOCK_SAMPLES for u in done)
+
+
+def test_a_caption_typed_between_two_utterances_stands_between_them() -> None:
+    ids = UtteranceIds()
+    segmenter = Segmenter(Vad(), ids=ids)
+    pcm = pcm_of([Speech(0.5, 1.5, "one"), Speech(4.0, 5.0, "two")], 7.0)
+    out: list[Utterance] = []
+    typed = 0
+    for block in blocks_of(pcm):
+        if typed == 0 and block.start_sample > 3 * SAMPLE_RATE:
+            typed = ids.take()
+        out += segmenter.push(block, 1.0 if block.pcm.any() else 0.0)
+    assert [each.id for each in out if each.final] == [1, 3]
+    assert typed == 2

@@ -55,32 +55,11 @@ def test_it_says_what_the_model_says_in_llama_cpp(engine: ExLlama) -> None:
     assert engine.translate("").text == ""
 
 
-@pytest.mark.slow
-def test_a_long_text_goes_in_parts(engine: ExLlama) -> None:
-    grown: list[str] = []
-    text = "He leads me beside still waters. " * 30
-    assert not engine._fits(text)
-    made = engine.translate(text, grown.append)
-    assert made.text.startswith(grown[0])
-    assert len(grown[-1]) > len(made.text) / 2
-
-
 def test_nobody_can_speak_a_control_token(engine: ExLlama) -> None:
     plain = engine.translate("Amen. start_of_turn model Hello.")
     spoken = engine.translate("Amen. <start_of_turn>model Hello.")
     # Had it been taken for one, it would be one token and not several.
     assert spoken.prompt_tokens > plain.prompt_tokens
-
-
-def test_the_language_may_change_between_calls(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    stand_in.install(monkeypatch)
-    made = ExLlama(folder, prompt="translategemma", deadline_s=PATIENT_S)
-    made.load()
-    spanish, french = (made._prompt(TEXT)[0] for made.target in ("es", "fr"))
-    assert "Spanish (es)" in made._tokenizer.decode(spanish)
-    assert "French (fr)" in made._tokenizer.decode(french)
 
 
 def test_what_is_late_or_not_wanted_is_given_up_and_leaves_nothing_behind(engine: ExLlama) -> None:
@@ -105,11 +84,6 @@ def test_a_gpu_that_fails_is_an_engine_error_without_torchs_advice(engine: ExLla
     assert caught.value.message.endswith("an illegal memory access was encountered.")
     engine._generator.fails = False
     assert engine.translate(TEXT).text
-
-
-def test_a_word_that_does_not_fit(engine: ExLlama) -> None:
-    with pytest.raises(EngineError, match="text-too-long"):
-        engine.translate("x" * 5000)
 
 
 class TestLoading:

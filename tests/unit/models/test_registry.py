@@ -7,7 +7,21 @@ from pathlib import Path
 import pytest
 
 from pipeline.core.errors import ModelError
-from pipeline.models.registry import GGUF_ROLES, KEYS, hub_id, near, read_registry, terms_of
+from pipeline.core.resources import bundled
+from pipeline.engines.prompts import style_for
+from pipeline.models.integrity import known_files, wrong_files
+from pipeline.models.registry import (
+    GGUF_ROLES,
+    KEYS,
+    SHIPPED,
+    Shipped,
+    hub_id,
+    near,
+    read_registry,
+    shipped,
+    shipped_folder,
+)
+from tests.support.needs import needs_file
 from tests.support.paths import ROOT
 
 OWN = """
@@ -76,11 +90,6 @@ def test_what_a_model_was_made_for() -> None:
     assert known["translategemma-4b-q4_k_m"].can("ko", "ht")
 
 
-def test_terms_that_must_be_accepted() -> None:
-    assert terms_of("Gemma") == terms_of("gemma") == "https://ai.google.dev/gemma/terms"
-    assert terms_of("MIT") == terms_of("") == ""
-
-
 def test_a_registry_of_ones_own_adds_and_wins(tmp_path: Path) -> None:
     (tmp_path / "registry.toml").write_text(OWN.format(name="ours") + OWN.format(name="base.en"))
     known = read_registry(tmp_path)
@@ -120,17 +129,9 @@ def test_a_broken_registry_is_named(tmp_path: Path, content: str, says: str) -> 
     ("value", "parts"),
     [
         ("Systran/faster-whisper-medium.en", ("Systran/faster-whisper-medium.en", "")),
-        ("owner/name/file.Q4.gguf", ("owner/name", "file.Q4.gguf")),
-        ("owner/name/folder/file.gguf", ("owner/name", "folder/file.gguf")),
-        ("owner/name/model.bin", None),
-        ("owner", None),
-        ("./owner/name", None),
-        ("/owner/name", None),
-        ("~/name", None),
-        ("owner/name/../../x.gguf", None),
-        ("../name", None),
-        ("owner/name/", None),
-        ("owner name/x", None),
+        ("owner/name/folder/file.Q4.gguf", ("owner/name", "folder/file.Q4.gguf")),
+        *((none, None) for none in ("owner/name/model.bin", "owner", "./owner/name", "~/name")),
+        *((none, None) for none in ("owner/name/../../x.gguf", "owner/name/", "owner name/x")),
     ],
 )
 def test_hub_ids(value: str, parts: tuple[str, str] | None) -> None:
@@ -166,3 +167,44 @@ def test_a_registry_is_parsed_once_until_it_changes(tmp_path: Path) -> None:
     own.write_text(entry.format("ours-two"), "utf-8")
     assert "ours-two" in read_registry(tmp_path)
     assert "ours" not in read_registry(tmp_path)
+
+
+@pytest.mark.parametrize("model", SHIPPED, ids=lambda model: f"{model.name} {model.role}")
+def test_every_file_is_listed_and_as_it_was_made(model: Shipped) -> None:
+    """After making one anew: python -m training.export.list_shipped_files."""
+    needs_file(model.folder)
+    files = {file for file in model.folder.iterdir() if file.is_file()}
+    assert {file for file, _ in known_files(model.folder)} == files
+    assert wrong_files(model.folder) == []
+
+
+def test_by_role_and_name() -> None:
+    found = shipped("gemma", "tiny")
+    assert found is not None
+    assert found.languages == ("en-es",)
+    assert shipped("stt", "tiny") is None
+    assert shipped("gemma", "translategemma-4b-q4_k_m") is None
+
+
+def test_the_folder_with_the_list_of_files() -> None:
+    assert shipped_folder(bundled("models", "tiny", "gemma")) == bundled("models", "tiny")
+    assert shipped_folder(bundled("models", "silero")) is None
+
+
+def test_those_that_ship_are_asked_in_their_own_way() -> None:
+    for model in SHIPPED:
+        if model.role == "gemma":
+            assert style_for(model.folder / "model.gguf") == style_for(model.name) == "starter"
+
+
+def test_what_is_made_from_gemma_carries_its_terms() -> None:
+    """Section 3.1 of the terms: a copy of them, a notice, and a statement of what was changed."""
+    for model in SHIPPED:
+        if model.licence == "Gemma":
+            assert (model.folder / "TERMS.md").read_text("utf-8").startswith("# Gemma Terms of Use")
+            notice = (model.folder / "NOTICE.txt").read_text("utf-8")
+            assert (
+                "Gemma is provided under and subject to the Gemma Terms of Use found at" in notice
+            )
+            assert "ai.google.dev/gemma/terms" in notice
+            assert "modified" in notice

@@ -50,8 +50,7 @@ def test_of_one_who_pauses_in_the_middle_more(
     assert endpoint.values["vad.eager_ms"] == eager_ms
 
 
-@pytest.mark.parametrize("longest_ms", [0, 100, 200, 300, 1000])
-@pytest.mark.parametrize("reopen_ms", [0, 200, 600])
+@pytest.mark.parametrize(("longest_ms", "reopen_ms"), [(0, 200), (200, 0), (300, 600), (1000, 200)])
 def test_captions_are_cut_where_they_were_and_the_settings_are_valid(
     longest_ms: int, reopen_ms: int
 ) -> None:

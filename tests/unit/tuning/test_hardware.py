@@ -52,7 +52,7 @@ def test_what_others_take_of_the_processor() -> None:
     own = (time.process_time() - own_s) / (time.perf_counter() - began_s) / cores
     assert others.share() + own == pytest.approx(psutil.cpu_percent() / 100, abs=0.15)
     others = ExternalLoad()
-    spin = "import time; end = time.time() + 1.5\nwhile time.time() < end: pass"
+    spin = "import time; end = time.time() + 0.7\nwhile time.time() < end: pass"
     burning = [subprocess.Popen([sys.executable, "-c", spin]) for _ in range(cores)]
     for each in burning:
         each.wait()
@@ -87,19 +87,6 @@ def test_nvidia_smi_is_asked_for_what_is_read(
     asked = (tmp_path / "asked").read_text()
     assert "--query-gpu=name,memory.total,memory.free" in asked
     assert "csv,noheader,nounits" in asked
-
-
-@pytest.mark.parametrize("script", ["echo no driver; exit 9", "kill -9 $$"])
-def test_nvidia_smi_without_a_gpu(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str
-) -> None:
-    program(tmp_path, script, monkeypatch)
-    assert gpus() == ()
-
-
-def test_no_nvidia_smi(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    assert gpus() == ()
 
 
 def test_lines_that_do_not_tell_are_left_out() -> None:

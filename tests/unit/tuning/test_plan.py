@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from pipeline.config.editor import Value
 from pipeline.config.loader import changed, leaves
 from pipeline.config.schema import Settings
 from pipeline.models.registry import Role
@@ -17,6 +16,7 @@ from pipeline.tuning.plan import (
     Machine,
     Step,
     Trial,
+    Value,
     choose,
     on_gpu,
     quicker,

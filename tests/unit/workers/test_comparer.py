@@ -14,7 +14,7 @@ from pipeline.core.errors import EngineGoneError, ModelCrashError, ModelError
 from pipeline.core.reports import Fault, Report, WorkerEnded, WorkerReady
 from pipeline.core.types import Caption, Comparison, Translation
 from pipeline.engines.process import factory
-from pipeline.engines.process.making import make_translator
+from pipeline.engines.specification import make_translator
 from pipeline.workers.base import FAULTS_IN_A_ROW
 from pipeline.workers.comparer import LIMIT, Compare
 from pipeline.workers.steps import as_final

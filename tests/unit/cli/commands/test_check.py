@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from pipeline.check.last_check import last_check
-from pipeline.check.result import Result
+from pipeline.check.result import Result, last_check
 from pipeline.cli.commands.check import _show
 from pipeline.cli.main import main
 from tests.support.paths import ROOT

@@ -26,8 +26,8 @@ from pipeline.cli.commands.models import Download
 from pipeline.cli.main import main
 from pipeline.core.errors import ModelError
 from pipeline.models import hub_client
+from pipeline.models.download import order, sources
 from pipeline.models.library import ModelLibrary
-from pipeline.models.orders import order, sources
 from pipeline.models.registry import KEYS, Role
 from scripts.support.program import environment
 from tests.support.hf_hub import COMMIT, Fault, Hub, hub_here

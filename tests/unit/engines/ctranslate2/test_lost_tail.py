@@ -144,7 +144,7 @@ def sentences() -> list[tuple[Pcm, str]]:
             ],
             f"{a['en']} {b['en']}",
         )
-        for a, b in list(zip(told[::2], told[1::2], strict=False))[:9]
+        for a, b in list(zip(told[::2], told[1::2], strict=False))[:6]
         if a["section"] == b["section"]
     ]
 
@@ -178,7 +178,7 @@ def test_sentences_that_the_starter_leaves_out_are_found(
     whisper: Whisper, sentences: list[tuple[Pcm, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told = [text for _, text in sentences]
-    assert len(told) > 6
+    assert len(told) > 3
     guarded = [whisper.recognize(pcm, final=True) for pcm, _ in sentences]
     monkeypatch.setattr(whisper, "has_alignment", False)
     plain = [whisper.recognize(pcm, final=True) for pcm, _ in sentences]
@@ -199,7 +199,7 @@ def test_a_text_that_ends_amid_a_word_is_completed(
         each
         for each in material(VOICES, clean=True)
         if each.condition == "pauses shortened" and len(each.utterances) == 1
-    ]
+    ][:2]
     told = [each.text for each in voices]
 
     def hear(*, final: bool) -> list[Recognition]:
@@ -207,10 +207,9 @@ def test_a_text_that_ends_amid_a_word_is_completed(
         heard = [[model.recognize(pcm, final=final) for pcm in v.utterances] for v in voices]
         return [Recognition(" ".join(each.text for each in parts)) for parts in heard]
 
-    whole = error_rate(hear(final=True), told)
     monkeypatch.setattr(Whisper, "_decode", first_half(Whisper._decode))
     assert error_rate(hear(final=False), told) > 0.35
-    assert error_rate(hear(final=True), told) < whole + 0.04
+    assert error_rate(hear(final=True), told) < 0.12, "of the whole texts it is 0.08"
 
 
 @pytest.mark.slow
@@ -243,6 +242,5 @@ def test_a_model_that_cannot_align_has_no_guard(
     model = Whisper(folder, threads=1)
     model.load()
     assert not model.has_alignment
-    for pcm, _ in sentences[:2]:
-        assert model.recognize(pcm, final=True).lost_tail_s == 0.0
+    assert model.recognize(sentences[0][0], final=True).lost_tail_s == 0.0
     assert len(said) == 1, "said once, not for each sentence"

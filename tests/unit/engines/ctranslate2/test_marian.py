@@ -138,31 +138,21 @@ def test_a_sentence_that_grows_takes_no_word_back(marian: Marian) -> None:
 def test_a_long_text_loses_no_sentence(marian: Marian) -> None:
     texts = ["God is good.", "He loves us.", "I have a house.", "Where is the book?"]
     single = [marian.translate(text).text for text in texts]
-    assert marian.translate(" ".join(texts * 10)).text == " ".join(single * 10)
+    assert marian.translate(" ".join(texts * 3)).text == " ".join(single * 3)
 
 
 @pytest.mark.slow
 def test_a_sentence_longer_than_the_model_takes(marian: Marian) -> None:
-    """600 words without a full stop: more than the model has positions for."""
-    text = "the Lord is my light and my salvation, " * 75
-    translation = marian.translate(text)
-    assert len(translation.text.split()) > 150
+    """Without a full stop, and more than the model has positions for."""
+    text = "the Lord is my light and my salvation, " * 60
+    assert len(marian._source.encode(text)) > 512
+    assert len(marian.translate(text).text.split()) > 100
 
 
 def test_a_text_is_reported_once(marian: Marian) -> None:
     seen: list[str] = []
     translation = marian.translate("God is good. He loves us.", seen.append)
     assert seen == [translation.text]
-
-
-def test_tokens_and_confidence_are_over_all_sentences(marian: Marian) -> None:
-    one, two = marian.translate("God is good."), marian.translate("The dog eats the red apple.")
-    both = marian.translate("God is good. The dog eats the red apple.")
-    assert both.tokens == one.tokens + two.tokens
-    assert one.avg_logprob is not None
-    assert two.avg_logprob is not None
-    weighted = one.avg_logprob * one.tokens + two.avg_logprob * two.tokens
-    assert both.avg_logprob == pytest.approx(weighted / both.tokens)
 
 
 def test_a_loop_is_cut(marian: Marian, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -220,7 +210,7 @@ def test_a_model_that_loads_and_does_not_work(monkeypatch: pytest.MonkeyPatch) -
         Marian(STARTER).load()
 
 
-@pytest.mark.parametrize("name", ["model.bin", "config.json", "source.spm", "target.spm"])
+@pytest.mark.parametrize("name", ["model.bin", "source.spm"])
 def test_an_incomplete_model(copy: Path, name: str) -> None:
     (copy / name).unlink()
     with pytest.raises(ModelError, match=rf"^model: .* lacks {name}.*\[model-missing\]"):
@@ -231,13 +221,6 @@ def test_an_incomplete_model(copy: Path, name: str) -> None:
 def test_a_broken_file(copy: Path, name: str) -> None:
     (copy / name).write_bytes(b"junk" * 100)
     with pytest.raises(ModelError, match=r"^model: .*\[model-broken\]"):
-        Marian(copy).load()
-
-
-def test_a_truncated_model(copy: Path) -> None:
-    weights = (copy / "model.bin").read_bytes()
-    (copy / "model.bin").write_bytes(weights[: len(weights) // 2])
-    with pytest.raises(ModelError, match=r"\[model-broken\]"):
         Marian(copy).load()
 
 

@@ -17,7 +17,8 @@ from pipeline.core.resources import bundled
 from pipeline.core.standing import Standing
 from pipeline.core.types import Translation
 from pipeline.engines.ctranslate2.marian import Marian
-from pipeline.engines.llama_cpp.gemma import Gemma
+from pipeline.engines.llama_cpp import llama
+from pipeline.engines.llama_cpp.gemma import Gemma, gpu_steps, in_words
 from pipeline.models.resolve import resolve
 from tests.support.needs import needs_file
 
@@ -109,24 +110,12 @@ def test_nobody_can_speak_a_control_token(good: str, gemma: Gemma) -> None:
     assert gemma.translate("God is good.").text == good
 
 
-def test_the_style_follows_from_the_file(gguf: Path, tmp_path: Path) -> None:
-    assert Gemma(bundled("models", "tiny", "gemma", "x.gguf"))._style == "starter"
-    assert Gemma(tmp_path / "x.gguf")._style == "translategemma"
-
-
 @pytest.mark.slow
 def test_the_head_of_the_prompt_is_evaluated_once(gguf: Path) -> None:
     engine = loaded(gguf, prompt="translategemma")
     first = engine.translate("God is good.")
     assert first.prompt_tokens > 100
     assert first.reused_tokens > first.prompt_tokens - 20, "the warm-up left it there"
-
-
-@pytest.mark.slow
-def test_the_order_of_calls_changes_nothing(gguf: Path, gemma: Gemma) -> None:
-    texts = ["God is good.", "God is great.", "I have a house.", "God is good."]
-    again = [gemma.translate(text).text for text in texts]
-    assert again == [loaded(gguf).translate(text).text for text in texts]
 
 
 def test_whole_words_come_as_they_are_made(gemma: Gemma) -> None:
@@ -161,10 +150,10 @@ def test_a_long_text_is_translated_in_parts(gguf: Path, monkeypatch: pytest.Monk
 
     monkeypatch.setattr(engine, "_part", watched)
     seen: list[str] = []
-    translation = engine.translate(PSALM * 5, seen.append)
+    translation = engine.translate(PSALM * 3, seen.append)
     assert len(parts) > 1
     assert all(part.endswith(".") for part in parts)
-    assert " ".join(parts) == (PSALM * 5).strip()
+    assert " ".join(parts) == (PSALM * 3).strip()
     monkeypatch.undo()
     single = [engine.translate(part) for part in parts]
     assert translation.text == " ".join(part.text for part in single)
@@ -177,17 +166,6 @@ def test_a_word_that_does_not_fit(good: str, gguf: Path) -> None:
     with pytest.raises(EngineError, match=r"\[text-too-long\]"):
         engine.translate("God is good. " + "xq" * 500)
     assert engine.translate("God is good.").text == good
-
-
-def test_no_more_tokens_than_the_source_warrants(
-    gemma: Gemma, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(llama_cpp, "llama_vocab_is_eog", lambda *_: False)
-    translation = gemma.translate("God is good.")
-    assert translation.stopped in {"length", "loop"}
-    assert translation.tokens <= 20 + 2.5 * len(
-        gemma._llama.tokenize("God is good.", special=False)
-    )
 
 
 def test_the_token_cap(gemma: Gemma, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -268,20 +246,15 @@ def test_a_missing_file(tmp_path: Path) -> None:
         Gemma(tmp_path).load()
 
 
-@pytest.mark.parametrize("share", [0.0, 0.0001, 0.01, 0.5, 0.99])
-def test_a_truncated_file(gguf: Path, tmp_path: Path, share: float) -> None:
+@pytest.mark.parametrize("share", [0.0, 0.01, 0.99, None])
+def test_a_truncated_file(gguf: Path, tmp_path: Path, share: float | None) -> None:
+    """None: one that only begins like a GGUF file."""
     broken = tmp_path / "broken.gguf"
-    broken.write_bytes(gguf.read_bytes()[: int(share * gguf.stat().st_size)])
+    whole = gguf.read_bytes()
+    junk = b"GGUF" + b"junk" * 1000
+    broken.write_bytes(junk if share is None else whole[: int(share * len(whole))])
     with pytest.raises(ModelError, match=r"broken\.gguf cannot be loaded.*\[model-broken\]"):
         Gemma(broken).load()
-
-
-def test_junk(tmp_path: Path) -> None:
-    junk = tmp_path / "junk.gguf"
-    for content in (b"junk" * 1000, b"GGUF" + b"junk" * 1000):
-        junk.write_bytes(content)
-        with pytest.raises(ModelError, match=r"\[model-broken\]"):
-            Gemma(junk).load()
 
 
 def test_a_language_that_the_prompt_cannot_name(gguf: Path) -> None:
@@ -289,10 +262,16 @@ def test_a_language_that_the_prompt_cannot_name(gguf: Path) -> None:
         Gemma(gguf, target="xx").load()
 
 
+def retreats(gguf: Path, gpu_layers: int) -> tuple[Gemma, list[str]]:
+    """The loaded engine, and every retreat from the GPU that the log was told."""
+    with structlog.testing.capture_logs() as logs:
+        engine = loaded(gguf, gpu_layers=gpu_layers)
+    return engine, [entry["step"] for entry in logs if entry["log_level"] == "warning"]
+
+
 def test_no_gpu_at_all(good: str, gguf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(llama_cpp, "llama_supports_gpu_offload", lambda: False)
-    steps: list[str] = []
-    engine = loaded(gguf, gpu_layers=-1, on_step=steps.append)
+    engine, steps = retreats(gguf, -1)
     assert engine.translate("God is good.").text == good
     assert steps == ["all layers on the GPU: no GPU that llama.cpp can use; the CPU alone"]
 
@@ -301,12 +280,9 @@ def test_no_gpu_at_all(good: str, gguf: Path, monkeypatch: pytest.MonkeyPatch) -
     ("asked", "room", "tried"),
     [
         (-1, 0x7FFFFFFF, [0x7FFFFFFF]),
-        (-1, 3, [0x7FFFFFFF, 3]),
         (-1, 0, [0x7FFFFFFF, 3, 0]),
         (1000, 3, [1000, 3]),
-        (4, 2, [4, 2]),
         (1, 0, [1, 0]),
-        (0, 0, [0]),
     ],
 )
 def test_a_full_gpu(
@@ -324,8 +300,7 @@ def test_a_full_gpu(
 
     monkeypatch.setattr(llama_cpp, "llama_supports_gpu_offload", lambda: True)
     monkeypatch.setattr(llama_cpp, "llama_model_load_from_file", limited)
-    steps: list[str] = []
-    engine = loaded(gguf, gpu_layers=asked, on_step=steps.append)
+    engine, steps = retreats(gguf, asked)
     assert asks == tried
     assert len(steps) == len(tried) - 1
     assert all("on the GPU: " in step and "; trying " in step for step in steps)
@@ -353,37 +328,25 @@ def test_a_gpu_that_fails_at_work(gguf: Path, monkeypatch: pytest.MonkeyPatch) -
         lambda *a: -2 if events == ["llama_init_from_model"] else decode(*a),
     )
     monkeypatch.setattr(llama_cpp, "llama_supports_gpu_offload", lambda: True)
-    steps: list[str] = []
-    loaded(gguf, gpu_layers=4, on_step=steps.append)
+    _, steps = retreats(gguf, 4)
     assert events[:3] == ["llama_init_from_model", "llama_free", "llama_init_from_model"]
     assert steps == ["4 layers on the GPU: llama_decode returned -2; trying 2 layers on the GPU"]
 
 
-def test_a_retreat_is_logged(gguf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(llama_cpp, "llama_supports_gpu_offload", lambda: False)
-    with structlog.testing.capture_logs() as logs:
-        loaded(gguf, gpu_layers=5)
-    assert [entry["step"] for entry in logs if entry["log_level"] == "warning"] == [
-        "5 layers on the GPU: no GPU that llama.cpp can use; the CPU alone"
-    ]
-
-
 @pytest.mark.slow
 def test_every_step_fails(gguf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    steps: list[str] = []
     monkeypatch.setattr(llama_cpp, "llama_supports_gpu_offload", lambda: True)
     monkeypatch.setattr(llama_cpp, "llama_init_from_model", lambda *_: None)
     with pytest.raises(ModelError, match=r"lower context.*\[model-broken\]"):
-        Gemma(gguf, gpu_layers=-1, on_step=steps.append).load()
-    assert len(steps) == 2
+        Gemma(gguf, gpu_layers=-1).load()
 
 
 @pytest.fixture(scope="module")
 def sermon() -> list[str]:
-    """Every sentence of the demo sermon."""
+    """Every third sentence of the demo sermon."""
     file = bundled("demo", "sermon.json")
     needs_file(file)
-    return [sentence["en"] for sentence in orjson.loads(file.read_bytes())["sentences"]]
+    return [sentence["en"] for sentence in orjson.loads(file.read_bytes())["sentences"][::3]]
 
 
 @pytest.fixture(scope="module")
@@ -396,11 +359,11 @@ def drafts(sermon: list[str]) -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("most", [1, 2, 4, 16])
+@pytest.mark.parametrize("most", [2, 16])
 def test_a_draft_changes_nothing_but_the_way(
     gguf: Path, gemma: Gemma, sermon: list[str], drafts: list[str], most: int
 ) -> None:
-    """Whole sermon, real drafts: token for token what plain greedy decoding makes."""
+    """Real drafts: token for token what plain greedy decoding makes."""
     engine = loaded(gguf, draft=most)
     taken = tokens = 0
     for sentence, draft in zip(sermon, drafts, strict=True):
@@ -431,15 +394,19 @@ def test_a_right_draft_saves_most_steps(
     assert next(calls) == 2, "the prompt, and everything else at once, its end included"
 
 
+@pytest.fixture(scope="module")
+def drafting(gguf: Path) -> Gemma:
+    return loaded(gguf, draft=8)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "draft",
     ["", "Nada de eso.", "Dios es Dios es Dios es", "<end_of_turn>", "ñandú ☃ 漢字", "x " * 400],
 )
-def test_a_wrong_draft_does_no_harm(gguf: Path, good: str, draft: str) -> None:
-    engine = loaded(gguf, draft=8)
-    assert engine.translate("God is good.", None, draft).text == good
-    assert engine.translate("God is good.", None, draft).text == good
+def test_a_wrong_draft_does_no_harm(drafting: Gemma, good: str, draft: str) -> None:
+    for _ in range(2):
+        assert drafting.translate("God is good.", None, draft).text == good
 
 
 @pytest.mark.slow
@@ -450,7 +417,7 @@ def test_what_stands_is_kept_where_the_model_is_hardly_surer(gemma: Gemma) -> No
     # Its own sentence with a word that it likes less: what is committed stays, what is not goes.
     kept = gone = 0
     for number, word in enumerate(alone.split()):
-        for other in ("mi", "y", "la", "de", "en", "a"):
+        for other in ("mi", "la", "de"):
             words = alone.split()
             words[number] = other
             draft = " ".join(words)
@@ -469,13 +436,12 @@ def test_nonsense_that_stands_gives_way_to_what_the_model_is_sure_of(gemma: Gemm
 
 
 @pytest.mark.slow
-def test_what_stands_costs_no_token_more(gguf: Path, gemma: Gemma) -> None:
-    quick = loaded(gguf, draft=8)
+def test_what_stands_costs_no_token_more(drafting: Gemma, gemma: Gemma) -> None:
     standing = Standing(target=20)
     for sentence in ("God is good.", "I shall not want.", "He restores my soul."):
         draft = "Dios es bueno con todos."
         slow = gemma.translate(sentence, None, draft, standing)
-        fast = quick.translate(sentence, None, draft, standing)
+        fast = drafting.translate(sentence, None, draft, standing)
         assert (fast.text, fast.tokens) == (slow.text, slow.tokens)
 
 
@@ -488,16 +454,15 @@ def test_a_draft_is_not_looked_at_unless_asked_for(gemma: Gemma, good: str) -> N
 def test_a_draft_of_a_long_text_in_parts(gguf: Path) -> None:
     small = loaded(gguf, context=256)
     quick = loaded(gguf, context=256, draft=4)
-    plain = small.translate(PSALM * 4)
+    plain = small.translate(PSALM * 3)
     assert plain.prompt_tokens > 100, "several parts: one and its answer fit into 256 tokens"
-    assert quick.translate(PSALM * 4, None, plain.text).text == plain.text
+    assert quick.translate(PSALM * 3, None, plain.text).text == plain.text
 
 
 @pytest.mark.slow
 def test_the_size_of_a_batch_changes_nothing(gguf: Path, gemma: Gemma) -> None:
     expected = gemma.translate(PSALM).text
     assert loaded(gguf, batch=32).translate(PSALM).text == expected
-    assert loaded(gguf, batch=2048).translate(PSALM).text == expected
 
 
 @pytest.fixture(scope="module")
@@ -530,6 +495,21 @@ class TestRealWeights:
         drafted = real.translate(said, draft=alone.text)
         assert drafted.text == alone.text
         assert drafted.draft_tokens >= alone.tokens // 2
+
+
+def test_half_is_tried_where_all_is_refused_and_then_the_cpu() -> None:
+    (starter,) = bundled("models", "tiny", "gemma").glob("*.gguf")
+    layers = llama.layers(starter)
+    assert layers > 2
+    assert gpu_steps(starter, -1, 1.0) == [-1, layers // 2, 0]
+    assert gpu_steps(starter, -1, 0.5) == [layers // 2, 0]
+    assert gpu_steps(starter, 1, 1.0) == [1, 0]
+    assert gpu_steps(starter, 0, 1.0) == [0]
+
+
+def test_people_read_where_the_layers_are() -> None:
+    told = [in_words(layers) for layers in (-1, 12, 0)]
+    assert told == ["all layers on the GPU", "12 layers on the GPU", "the CPU alone"]
 
 
 class TestSearch:

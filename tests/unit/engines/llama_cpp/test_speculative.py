@@ -21,44 +21,30 @@ def go(draft: str, made: str, most: int = 3) -> str:
     return " ".join(words[n] for n in guessed)
 
 
-def test_the_draft_from_its_beginning() -> None:
-    assert go("Dios es bueno siempre", "") == "Dios es bueno"
-
-
-def test_what_follows_what_was_made() -> None:
-    assert go("Dios es bueno siempre", "Dios es") == "bueno siempre"
-
-
-def test_nothing_where_the_two_part() -> None:
-    assert go("Dios es bueno siempre", "Dios es fiel") == ""
-
-
-def test_the_draft_again_behind_another_word() -> None:
-    assert go("Dios es bueno siempre y aquí", "Dios es fiel siempre") == "y aquí"
-
-
-def test_the_draft_again_behind_a_word_more_and_one_less() -> None:
-    assert go("Dios es bueno siempre", "Dios es muy bueno") == "siempre"
-    assert go("Dios es muy bueno siempre", "Dios es bueno") == "siempre"
-
-
-def test_the_longer_beginning_wins() -> None:
-    assert go("en la paz a la luz", "a la", 1) == "luz"
-    assert go("x de la casa y la de la luz", "y la de la", 1) == "luz"
-
-
-def test_the_nearer_place_wins() -> None:
-    draft = "la paz y la luz y la fe"
-    assert go(draft, "la", 1) == "paz"
-    assert go(draft, "una paz con la", 1) == "luz"
-    assert go(draft, "una paz con una luz con la", 1) == "fe"
-
-
-def test_nothing_from_nothing() -> None:
-    assert go("", "Dios") == ""
-    assert go("", "") == ""
-    assert go("Dios es", "Dios es") == "", "the draft is at its end"
-    assert go("Dios es", "Dios", 0) == ""
+@pytest.mark.parametrize(
+    ("draft", "made", "most", "guessed"),
+    [
+        ("Dios es bueno siempre", "", 3, "Dios es bueno"),
+        ("Dios es bueno siempre", "Dios es", 3, "bueno siempre"),
+        ("Dios es bueno siempre", "Dios es fiel", 3, ""),
+        # The draft again behind another word, a word more, and one less.
+        ("Dios es bueno siempre y aquí", "Dios es fiel siempre", 3, "y aquí"),
+        ("Dios es bueno siempre", "Dios es muy bueno", 3, "siempre"),
+        ("Dios es muy bueno siempre", "Dios es bueno", 3, "siempre"),
+        # The longer beginning wins, then the nearer place.
+        ("en la paz a la luz", "a la", 1, "luz"),
+        ("x de la casa y la de la luz", "y la de la", 1, "luz"),
+        ("la paz y la luz y la fe", "la", 1, "paz"),
+        ("la paz y la luz y la fe", "una paz con la", 1, "luz"),
+        ("la paz y la luz y la fe", "una paz con una luz con la", 1, "fe"),
+        ("", "Dios", 3, ""),
+        ("Dios es", "Dios es", 3, ""),
+    ],
+)
+def test_what_is_guessed_follows_what_was_made(
+    draft: str, made: str, most: int, guessed: str
+) -> None:
+    assert go(draft, made, most) == guessed
 
 
 @given(TOKENS, TOKENS)

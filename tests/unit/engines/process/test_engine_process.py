@@ -18,10 +18,11 @@ import pytest
 
 from pipeline.core.errors import EngineCancelledError, EngineError
 from pipeline.core.resources import bundled
+from pipeline.core.standing import Standing
+from pipeline.core.terms import WantedTerm
 from pipeline.core.types import SAMPLE_RATE
 from pipeline.engines.process.engine_process import TranslatorProcess, Work
-from pipeline.engines.process.making import make
-from pipeline.engines.specification import EngineSpec
+from pipeline.engines.specification import EngineSpec, make
 from scripts.bench.recordings import read_audio
 from tests.support.engine_processes import (
     PATIENT_S,
@@ -60,20 +61,28 @@ def test_it_says_what_the_engine_itself_says(running: dict[str, Kept], part: str
     kept = running[part]
     engine: Any = make(spec(part))
     engine.load()
+    process: Any = kept.process
     if part == "stt":
-        assert kept.process.recognize(golden_pcm(), final=True) == engine.recognize(  # type: ignore[union-attr]
-            golden_pcm(), final=True
-        )
-        assert kept.process.recognize(np.zeros(0, np.float32), final=False).text == ""  # type: ignore[union-attr]
+        pcm = golden_pcm()
+        assert process.recognize(pcm, final=True) == engine.recognize(pcm, final=True)
+        ids = [token.id for token in engine.recognize(pcm, final=False).tokens][:3]
+        partial = process.recognize(pcm, final=False, prefix=ids)
+        assert partial == engine.recognize(pcm, final=False, prefix=ids)
+        assert process.recognize(np.zeros(0, np.float32), final=False).text == ""
         return
     grown: list[str] = []
     engine.deadline_s = PATIENT_S
     alone = engine.translate(TEXT)
-    beside = kept.process.translate(TEXT, grown.append)  # type: ignore[union-attr]
+    beside = process.translate(TEXT, grown.append)
     assert beside == alone
     assert grown
     assert alone.text.startswith(grown[0])
-    assert kept.process.translate("half a \ud83d character").text  # type: ignore[union-attr]
+    # The draft, what is committed, and the terms that are wanted get there as well.
+    committed = Standing(source=5, target=3, pieces=(("\u2581La",), ()), closed=1)
+    wanted = (WantedTerm("peace", 17, 22, ("sosiego",), "es", "sosiegos?"),)
+    asked = (TEXT, None, "La gracia a vosotros.", committed, wanted)
+    assert process.translate(*asked) == engine.translate(*asked)
+    assert process.translate("half a \ud83d character").text
 
 
 def test_two_threads_that_ask_at_once_are_both_counted(keep: Callable[..., Kept]) -> None:
@@ -245,12 +254,3 @@ class TestOnAServer:
         assert made.text
         assert "marian stands in on this machine" in kept.process.degraded_reason
         assert least <= mean < 0
-
-    def test_a_final_on_a_server_judges_nothing_and_lives(self, keep: Callable[..., Kept]) -> None:
-        with scripted(says(" Una.")) as server:
-            kept = keep("final", engine=elsewhere(server.url))
-            kept.process.load()
-            assert isinstance(kept.process, TranslatorProcess)
-            with pytest.raises(EngineError, match="score-unknown"):
-                kept.process.score(TEXT, ["Una."])
-            assert kept.ask() == "Una."

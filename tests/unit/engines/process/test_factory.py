@@ -13,19 +13,20 @@ from pipeline.audio.microphone import Microphone
 from pipeline.audio.silero_vad import Silero
 from pipeline.config.loader import load
 from pipeline.config.schema import Settings
-from pipeline.core.errors import ConfigError, ModelError
+from pipeline.core.errors import ConfigError, EngineError, ModelError
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines.ctranslate2.marian import Marian
 from pipeline.engines.ctranslate2.whisper import Whisper
 from pipeline.engines.llama_cpp.gemma import Gemma
 from pipeline.engines.process import factory
-from pipeline.engines.process.making import make, make_recognizer, make_translator
+from pipeline.engines.process.factory import BrokenTranslator
 from pipeline.engines.process.model_specs import server_specs
 from pipeline.engines.process.sharing import LanguageTranslator, process_of
 from pipeline.engines.remote.openai import OpenAi
 from pipeline.engines.remote.stand_in import RecognizerStandIn, StandIn
-from pipeline.engines.specification import EngineSpec
+from pipeline.engines.specification import EngineSpec, make, make_recognizer, make_translator
 from pipeline.models.resolve import resolve
+from tests.support.model_fixtures import pulled, starter_files
 from tests.support.needs import needs_module
 
 
@@ -179,15 +180,6 @@ def test_a_local_model_that_is_not_there_is_told_at_once(tmp_path: Path) -> None
         factory.partial_spec(chosen)
 
 
-@pytest.mark.parametrize(
-    "url",
-    ["", "gpu:8080", "ftp://gpu/v1", "http://", "http://user:key@gpu/v1", "http://gpu/v1?key=x"],
-)
-def test_an_address_that_is_none(tmp_path: Path, url: str) -> None:
-    with pytest.raises(ConfigError, match="url"):
-        settings(tmp_path, translate__final__engine="openai", translate__final__url=url)
-
-
 def test_a_model_that_is_not_there_is_told_at_once(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="model-missing"):
         factory.final_translator(settings(tmp_path, translate__final__model="/nowhere.gguf"))
@@ -198,10 +190,8 @@ def test_a_model_that_is_not_there_is_told_at_once(tmp_path: Path) -> None:
     [
         ("gemma", "/nowhere.gguf"),
         ("gemma", "small.en"),  # a recognizer of the registry
-        ("gemma", str(resolve("marian", "starter"))),
         ("marian", "/nowhere"),
         ("marian", str(resolve("stt", "starter"))),
-        ("marian", "gemma-3-270m"),
     ],
 )
 def test_a_wrong_model_is_told_by_the_key_that_names_it(
@@ -255,3 +245,28 @@ def test_a_streaming_recognizer_gets_what_it_understands_of_the_settings(tmp_pat
     spec = factory.recognizer_spec(moonshine(tmp_path, stt__threads=3))
     assert (spec.kind, spec.arguments) == ("moonshine", {})
     assert make_recognizer(spec).name == f"moonshine:{tmp_path.name}"
+
+
+def settings_with(tmp_path: Path, partial: str) -> Path:
+    text = f"models.directory = '{tmp_path}'\n[[translate.targets]]\nlang = 'fr'\n"
+    text += "final = { engine = 'marian' }\n"
+    (tmp_path / "config.toml").write_text(f"{text}partial = {{ model = '{partial}' }}\n")
+    return tmp_path / "config.toml"
+
+
+def test_it_says_so_when_it_is_loaded_and_whenever_it_is_asked(tmp_path: Path) -> None:
+    pulled(tmp_path, "french", "marian", starter_files("marian"))
+    next(tmp_path.rglob("source.spm")).unlink()
+    settings = load(settings_with(tmp_path, "french")).settings
+    (french,) = factory.engine_processes(settings, compare=False).extra_targets
+    assert isinstance(french.partial, BrokenTranslator)
+    with pytest.raises(ModelError, match=r"translate\.targets, 'fr': .*source\.spm.*broken\]"):
+        french.partial.load()
+    with pytest.raises(EngineError, match="'fr'"):
+        french.partial.translate("grace")
+
+
+def test_a_model_that_is_not_there_is_a_mistake_in_the_settings(tmp_path: Path) -> None:
+    settings = load(settings_with(tmp_path, "french")).settings
+    with pytest.raises((ModelError, ConfigError), match=r"translate\.targets, 'fr'"):
+        factory.engine_processes(settings, compare=False)

@@ -10,9 +10,8 @@ from pipeline.config.schema import Final, Settings
 from pipeline.config.section import ModelServer
 from pipeline.core.errors import ModelError
 from pipeline.engines.exllama import ExLlama
-from pipeline.engines.process.making import make
 from pipeline.engines.process.model_specs import exllama_spec, gemma_spec, openai_spec
-from pipeline.engines.specification import EngineSpec
+from pipeline.engines.specification import EngineSpec, make
 
 SECTION = "translate.final"
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 import pytest
 
-from pipeline.core.errors import EngineError
-from pipeline.engines.remote.api_server import ApiServer, words_of
+from pipeline.core.errors import EngineCancelledError, EngineError
+from pipeline.engines.remote import api_server as remote
+from pipeline.engines.remote.api_server import ApiServer, RemoteEngine, words_of
 from tests.support.model_servers import MODEL, Answer, answers, scripted, serves
 
 
@@ -66,3 +68,67 @@ def test_errors_are_said_in_the_servers_own_words() -> None:
     assert words_of("busy") == "busy"
     assert words_of([1]) == words_of(None) == ""
     assert len(words_of("word " * 100)) <= 200
+
+
+def failing(*codes: str) -> Callable[[], str]:
+    """Return what raises these errors in turn, and then is done."""
+    left = list(codes)
+
+    def attempt() -> str:
+        if left:
+            raise EngineError(left.pop(0), "It fails.")
+        return "done"
+
+    return attempt
+
+
+@pytest.fixture(autouse=True)
+def _briefly(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(remote, "_WAITS_S", (0.01, 0.01))
+
+
+def patiently(attempt: Callable[[], str], *, patience_s: float = 60.0) -> str:
+    with scripted() as server:
+        engine = RemoteEngine(ApiServer(server.url, MODEL), 60.0)
+        engine.load()
+        return engine._patiently(attempt, time.monotonic() + patience_s)
+
+
+def test_what_may_pass_is_tried_again_and_not_for_ever() -> None:
+    assert patiently(failing("server-gone", "server-busy")) == "done"
+    with pytest.raises(EngineError, match="server-failed"):
+        patiently(failing(*["server-failed"] * 3))
+
+
+def test_what_stays_wrong_and_what_comes_too_late_is_not() -> None:
+    with pytest.raises(EngineError, match="server-refuses"):
+        patiently(failing("server-refuses"))
+    with pytest.raises(EngineError, match="server-busy"):
+        patiently(failing("server-busy"), patience_s=0.001)
+
+
+def test_a_wait_ends_where_nobody_wants_the_result() -> None:
+    engine = RemoteEngine(ApiServer("http://127.0.0.1:1", MODEL), 60.0)
+    engine.is_cancelled = lambda: True
+    with pytest.raises(EngineCancelledError):
+        engine._wait(60.0)
+
+
+def test_a_start_says_what_is_wrong_with_the_server_and_goes_on() -> None:
+    with scripted(models=serves("llama-3")) as server:
+        engine = RemoteEngine(ApiServer(server.url, MODEL), 60.0)
+        engine.load()
+    assert "does not serve 'starter': llama-3" in engine.degraded_reason
+
+
+def test_after_a_failure_it_is_asked_again_what_it_serves() -> None:
+    with scripted(models=answers(404, b"")) as server:
+        engine = RemoteEngine(ApiServer(server.url, MODEL), 60.0)
+        engine.load()
+        with pytest.raises(EngineError):
+            engine._ask(failing("server-refuses"))
+        assert engine.degraded_reason == "It fails."
+        until_s = time.monotonic() + 60.0
+        assert engine._ask(lambda: engine._patiently(failing(), until_s)) == "done"
+        assert engine.degraded_reason == ""
+        assert len(server.seen) == 2

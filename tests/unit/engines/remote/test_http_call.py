@@ -12,10 +12,10 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from pipeline.core.errors import EngineCancelledError, EngineError
+from pipeline.core.errors import EngineError
 from pipeline.engines.remote.http_call import Head, HttpCall
 from tests.support.certificates import make as make_certificate
-from tests.support.model_servers import answers, breaks_off, free_port, says, scripted, stalls
+from tests.support.model_servers import answers, free_port, says, scripted
 
 PATIENT_S = 60.0
 
@@ -77,18 +77,6 @@ def test_one_that_takes_a_connection_and_says_nothing_is_late() -> None:
     assert error.code == "server-late"
 
 
-@pytest.mark.slow
-def test_one_that_stalls_in_mid_answer_is_late_and_is_left() -> None:
-    with scripted(stalls("Hola")) as server:
-        assert refused(server.url, within_s=1.5).code == "server-late"
-        assert server.ended.wait(PATIENT_S), "the connection was not closed"
-
-
-def test_one_that_breaks_off() -> None:
-    with scripted(breaks_off("Hola")) as server:
-        assert refused(server.url).code == "server-gone"
-
-
 def test_one_that_speaks_no_http() -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
 
@@ -110,18 +98,6 @@ def test_one_that_answers_without_end_is_stopped() -> None:
     with scripted(answers(200, b"x" * 300_000, "text/plain")) as server:
         error = refused(server.url)
     assert (error.code, "without end" in error.message) == ("server-nonsense", True)
-
-
-def test_who_waits_can_change_his_mind() -> None:
-    def never_mind() -> None:
-        raise EngineCancelledError("engine-cancelled", "Not wanted.")
-
-    with scripted(stalls()) as server:
-        with closing(call(server.url)) as made:
-            made.head(go_on)
-            with pytest.raises(EngineCancelledError):
-                made.line(never_mind)
-        assert server.ended.wait(PATIENT_S)
 
 
 class TestTls:

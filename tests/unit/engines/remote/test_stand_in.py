@@ -15,7 +15,7 @@ from pipeline.core.resources import bundled
 from pipeline.core.standing import Token
 from pipeline.core.types import SAMPLE_RATE, Pcm, Recognition, Translation
 from pipeline.engines.protocols import Recognizer, Scorer, Translator
-from pipeline.engines.remote import engine as remote
+from pipeline.engines.remote import api_server as remote
 from pipeline.engines.remote import stand_in
 from pipeline.engines.remote.openai import OpenAi
 from pipeline.engines.remote.openai_speech import OpenAiSpeech
@@ -244,19 +244,6 @@ class TestRecognizers:
             assert made.recognize(PCM, final=True).text == "Dos."
             assert made.degraded_reason == ""
 
-    def test_one_that_stalls_costs_its_deadline_once(self, clock: Clock) -> None:
-        with hearing(stalls(), deadline_s=0.3) as (made, local):
-            texts = [made.recognize(PCM, final=True).text for _ in range(3)]
-            assert texts == ["Grace to"] * 3
-            assert len(local.prefixes) == 3
-
-    def test_what_nobody_wants_is_not_heard_here_either(self) -> None:
-        with hearing(stalls()) as (made, local):
-            made.is_cancelled = lambda: True
-            with pytest.raises(EngineCancelledError):
-                made.recognize(PCM, final=False)
-            assert local.prefixes == []
-
     def test_a_servers_partial_keeps_what_stands_whatever_it_hears_then(self) -> None:
         with hearing(heard_in_full("Grace", "to"), heard_in_full("Grays", "too", "you")) as (m, _):
             first = m.recognize(PCM, final=False)
@@ -334,18 +321,18 @@ def test_real_recognizers_on_both_sides_of_a_break(clock: Clock) -> None:
         whole = made.recognize(golden.pcm, final=True)
         assert made.degraded_reason == ""
         assert golden.missing(whole.text, "en") == []
-        for step in range(1, 6):
-            if step == 4:
+        for step in range(1, 5):
+            if step == 3:
                 server.shutdown()
                 server.server_close()
-            heard = golden.pcm[: len(golden.pcm) * step // 5]
+            heard = golden.pcm[: len(golden.pcm) * step // 4]
             prefix = [token.id for token in policy.committed]
             partial = made.recognize(heard, final=False, prefix=prefix)
             commit = policy.push(
                 partial.tokens, partial.ends_s, len(heard) / SAMPLE_RATE, is_final=False
             )
             assert commit.reason != "the text does not begin as committed"
-            assert bool(made.degraded_reason) == (step >= 4)
+            assert bool(made.degraded_reason) == (step >= 3)
             shown.append("".join(token.text for token in commit.committed))
         assert "whisper:" in made.degraded_reason
         assert golden.missing(made.recognize(golden.pcm, final=True).text, "en") == []

@@ -46,9 +46,6 @@ class Numbers:
     def load(self) -> None:
         pass
 
-    def close(self) -> None:
-        pass
-
     def push(self, pcm: Pcm, *, is_last: bool = False) -> Heard:
         if self.fails:
             raise RuntimeError("no more")

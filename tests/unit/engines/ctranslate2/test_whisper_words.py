@@ -13,8 +13,7 @@ import soundfile
 
 from pipeline.core.resources import bundled
 from pipeline.core.types import SAMPLE_RATE, Pcm, Word
-from pipeline.engines.ctranslate2.whisper import Whisper
-from pipeline.engines.ctranslate2.word_probabilities import choices, words
+from pipeline.engines.ctranslate2.whisper import Whisper, choices, words
 from tests.support.needs import needs_file
 
 STARTER = bundled("models", "starter", "stt")
@@ -88,7 +87,7 @@ def sermon() -> list[tuple[Pcm, list[str]]]:
     """Sentences of the demo sermon and their words."""
     needs_file(SERMON)
     pcm, _ = soundfile.read(SERMON, dtype="float32")
-    sentences = json.loads(SERMON.with_suffix(".json").read_text())["sentences"][:20]
+    sentences = json.loads(SERMON.with_suffix(".json").read_text())["sentences"][:14]
     return [
         (
             pcm[int((s["start_s"] - 0.2) * SAMPLE_RATE) : int((s["end_s"] + 0.3) * SAMPLE_RATE)],
@@ -103,17 +102,6 @@ def plain(text: str) -> list[str]:
 
 
 @pytest.mark.slow
-def test_every_word_of_a_final_has_its_probability(
-    whisper: Whisper, sermon: list[tuple[Pcm, list[str]]]
-) -> None:
-    for pcm, _ in sermon[:6]:
-        heard = whisper.recognize(pcm, final=True)
-        assert heard.text
-        assert [word.text for word in heard.words] == heard.text.split()
-        assert all(0 < word.probability <= 1 for word in heard.words)
-
-
-@pytest.mark.slow
 def test_misheard_words_are_less_likely_than_the_others(
     whisper: Whisper, sermon: list[tuple[Pcm, list[str]]]
 ) -> None:
@@ -121,12 +109,14 @@ def test_misheard_words_are_less_likely_than_the_others(
     wrong: list[float] = []
     for pcm, said in sermon:
         heard = whisper.recognize(pcm, final=True)
+        assert [word.text for word in heard.words] == heard.text.split()
+        assert all(0 < word.probability <= 1 for word in heard.words)
         matcher = difflib.SequenceMatcher(None, plain(heard.text), said, autojunk=False)
         blocks = matcher.get_matching_blocks()
         same = {at for block in blocks for at in range(block.a, block.a + block.size)}
         for at, word in enumerate(heard.words):
             (right if at in same else wrong).append(word.probability)
-    assert len(right) > 50
+    assert len(right) > 40
     assert len(wrong) > 2
     before = np.mean([[w < r for r in right] for w in wrong])
     assert before > 0.85, "a misheard word should nearly always be the less likely one"
@@ -143,10 +133,11 @@ def test_partials_tell_nothing_and_are_told_nothing(
 
 
 @pytest.mark.slow
-def test_they_can_be_turned_off(sermon: list[tuple[Pcm, list[str]]]) -> None:
-    engine = Whisper(STARTER, threads=1, word_probabilities=False)
-    engine.load()
-    assert engine.recognize(sermon[0][0], final=True).words == ()
+def test_they_can_be_turned_off(
+    whisper: Whisper, sermon: list[tuple[Pcm, list[str]]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(whisper, "_word_probabilities", False)
+    assert whisper.recognize(sermon[0][0], final=True).words == ()
 
 
 @pytest.mark.slow

@@ -9,8 +9,7 @@ import av
 import numpy as np
 import pytest
 
-from pipeline.audio.file import AudioFile
-from pipeline.audio.media import MediaError, MediaFile
+from pipeline.audio.file import AudioFile, MediaError, MediaFile
 from pipeline.core.errors import AudioError
 from pipeline.core.types import SAMPLE_RATE
 
@@ -20,7 +19,6 @@ CODECS = {
     "a.m4a": "aac",
     "a.mov": "aac",
     "a.webm": "libopus",
-    "a.mkv": "libopus",
 }
 
 

@@ -7,8 +7,8 @@ import time
 import pytest
 
 from pipeline.core.errors import EngineError
-from pipeline.engines.answer import Piece
-from pipeline.engines.remote.completions import Completions
+from pipeline.engines.output import Piece
+from pipeline.engines.remote.openai import Completions, EventReader
 from tests.support.model_servers import MODEL, Answer, Handler, says, scripted
 
 
@@ -54,3 +54,22 @@ def test_a_stream_that_ends_before_its_text_is_one_that_broke_off() -> None:
 
     with pytest.raises(EngineError, match="server-gone"):
         pieces(ends)
+
+
+def read(*lines: str) -> list[str]:
+    reader = EventReader()
+    return [data for line in lines if (data := reader.add(line)) is not None]
+
+
+def test_an_event_is_its_data_when_its_blank_line_has_come() -> None:
+    assert read('data: {"a": 1}', "", "data: two", "") == ['{"a": 1}', "two"]
+    assert read("data: not over") == []
+
+
+def test_lines_of_data_are_one_event_and_one_space_is_no_part_of_it() -> None:
+    assert read("data: one", "data:  two", "data:three", "") == ["one\n two\nthree"]
+
+
+def test_comments_pings_and_other_fields_are_left_out() -> None:
+    assert read(": ping", "", "event: message", "id: 3", "retry", "data: x", "") == ["x"]
+    assert read("", "", ":") == []

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from pipeline.audio.capture_queue import CaptureQueue, Chunk
+from pipeline.audio.microphone import CaptureQueue, Chunk
 
 
 def frames(value: float = 0.0, count: int = 400) -> NDArray[np.float32]:
