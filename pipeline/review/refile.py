@@ -11,8 +11,8 @@ from pathlib import Path
 from pipeline.core.files import write_whole
 from pipeline.evaluation.rescore import QualityRecord
 from pipeline.review.store import Review, hold_session, read_decisions
-from pipeline.session.folders import unwritable
 from pipeline.session.reader import JOURNAL, Session
+from pipeline.session.recorder import unwritable
 from pipeline.session.training_pairs import (
     NAMES,
     PAIRS,

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import count
 from pathlib import Path
 from typing import TypeAlias
 
@@ -32,13 +33,43 @@ from pipeline.records.events import Record, RecordsDroppedEvent, ResumedEvent
 from pipeline.records.summary import SummaryBuilder, SummaryRecord
 from pipeline.records.utterance import UtteranceRecord
 from pipeline.session.caption_files import CaptionsByLanguage
-from pipeline.session.folders import make_folder, unwritable
-from pipeline.session.reader import parse_record
+from pipeline.session.reader import parse_record, session_name
 from pipeline.session.recordings import KeepAudio, Recordings
 from pipeline.session.redact import Purges, event_of
 from pipeline.session.resume import Unfinished
 from pipeline.session.retention import prune_older
 from pipeline.session.training_pairs import Pairs
+
+
+def make_folder(directory: Path, started_utc: datetime) -> Path:
+    """Create and return `directory/<start time>`, with a number appended if that exists.
+
+    The time is that of the church, where the machine stands, with its offset unless that is 0.
+    Raises SessionError (session-unwritable).
+    """
+    stamp = session_name(started_utc)
+    folder = directory / stamp
+    # mkdir decides, not a look before it: another program may be at the same second.
+    for number in count(2):
+        try:
+            folder.mkdir(parents=True)
+        except FileExistsError:
+            folder = directory / f"{stamp}-{number}"
+        except OSError as error:
+            raise unwritable(folder, error.strerror or str(error)) from None
+        else:
+            break
+    return folder
+
+
+def unwritable(path: Path, reason: str) -> SessionError:
+    """Return the error of a session that cannot be written."""
+    return SessionError(
+        "session-unwritable",
+        f"{path} cannot be written: {reason}.",
+        "Set session.directory (or --sessions) to a folder that can be written.",
+    )
+
 
 log = structlog.get_logger()
 

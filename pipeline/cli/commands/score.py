@@ -25,8 +25,8 @@ from pipeline.models.library import ModelLibrary
 from pipeline.models.resolve import resolve
 from pipeline.records.quality import Decision, LogProbability, QualityEstimator
 from pipeline.review.refile import refile
-from pipeline.session.folders import unwritable
 from pipeline.session.reader import Session
+from pipeline.session.recorder import unwritable
 
 _SAYS = "Estimate a session's translations again and write quality.jsonl."
 _EMBEDDING = "embedding model that compares two translations (learn.embedding)"

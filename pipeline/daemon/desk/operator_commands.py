@@ -20,11 +20,10 @@ from pipeline.daemon.captions.targets import Targets
 from pipeline.daemon.context.context import DaemonContext
 from pipeline.daemon.context.new_day import ask_for_new_session
 from pipeline.daemon.desk.live_check import DeskCheck
-from pipeline.daemon.desk.notices import Notices
 from pipeline.daemon.desk.service_notes import ServiceNotes
 from pipeline.daemon.desk.service_rules import HeldRules, refusal
 from pipeline.daemon.desk.undo import Undo
-from pipeline.daemon.desk.written_texts import Speech, WrittenTexts
+from pipeline.daemon.desk.written_texts import Notices, Speech, WrittenTexts
 from pipeline.protocol.commands import (
     AddNotesCommand,
     AddRuleCommand,

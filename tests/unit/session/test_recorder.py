@@ -26,7 +26,7 @@ from pipeline.protocol.codec import parse_caption
 from pipeline.records.events import CommandEvent, DictionaryEvent, FaultEvent
 from pipeline.records.health import Dropped, HealthRecord
 from pipeline.session.reader import session_name
-from pipeline.session.recorder import SessionRecorder
+from pipeline.session.recorder import SessionRecorder, make_folder, unwritable
 from scripts.support.journal import message
 from scripts.support.records import health_record
 from tests.support.disk import fill_disk, small_disk
@@ -399,3 +399,14 @@ def test_an_error_of_the_writing_thread_costs_one_record_and_is_told(tmp_path: P
     assert made.degraded_reason == "1 records could not be kept"
     assert not made.close(20.0)
     assert [line["id"] for line in lines(made.folder, "captions.jsonl")] == [2]
+
+
+def test_a_folder_is_named_after_its_start(tmp_path: Path) -> None:
+    assert make_folder(tmp_path / "a", STARTED) == tmp_path / "a" / "2026-11-22T09-30-00"
+    assert make_folder(tmp_path / "a", STARTED).name == "2026-11-22T09-30-00-2"
+
+
+def test_an_unwritable_folder_is_an_error_with_its_fix() -> None:
+    error = unwritable(Path("/srv/x"), "Read-only file system")
+    assert isinstance(error, SessionError)
+    assert str(error).startswith("/srv/x cannot be written: Read-only file system. Set session.")

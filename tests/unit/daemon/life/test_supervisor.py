@@ -5,14 +5,25 @@ from __future__ import annotations
 import asyncio
 import socket
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.support.daemon import DURATION_S, SCRIPT, Service, reached, until
+from tests.support.daemon import SCRIPT, Service, reached, until
 from tests.support.fakes import FakeRecognizer, FakeSource, FakeTranslator, pcm_of
 
 pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def systemd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[socket.socket]:
+    """A socket as systemd has it; a sign of life is due every 0.1 s."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as made:
+        made.bind(str(tmp_path / "notify"))
+        monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / "notify"))
+        monkeypatch.setenv("WATCHDOG_USEC", "300000")
+        yield made
 
 
 def told(systemd: socket.socket) -> list[str]:
@@ -35,47 +46,44 @@ def told_until_the_end(systemd: socket.socket) -> list[str]:
     return messages
 
 
+async def no_sign_of_life_comes(systemd: socket.socket) -> None:
+    """Wait for longer than the patched limit of 0.5 s and a round of the supervisor."""
+    await asyncio.sleep(1.0)
+    told(systemd)
+    await asyncio.sleep(0.6)
+    assert "WATCHDOG=1" not in told(systemd)
+
+
 def test_systemd_hears_ready_signs_of_life_and_the_end(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, systemd: socket.socket
 ) -> None:
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as systemd:
-        systemd.bind(str(tmp_path / "notify"))
-        monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / "notify"))
-        monkeypatch.setenv("WATCHDOG_USEC", "900000")
-        source = FakeSource(pcm_of(SCRIPT, DURATION_S), speed=10)
-        messages: list[str] = []
-        # Read while it runs: a socket keeps ten messages (net.unix.max_dgram_qlen), and drops more.
-        reader = threading.Thread(target=lambda: messages.extend(told_until_the_end(systemd)))
-        reader.start()
-        assert Service(tmp_path / "sessions", source=source, fast=False).run() == 0
-        reader.join(20)
+    messages: list[str] = []
+    # Read while it runs: a socket keeps ten messages (net.unix.max_dgram_qlen), and drops more.
+    reader = threading.Thread(target=lambda: messages.extend(told_until_the_end(systemd)))
+    reader.start()
+    source = FakeSource(pcm_of(SCRIPT[:2], 7.0), speed=5)
+    assert Service(tmp_path / "sessions", source=source, fast=False).run() == 0
+    reader.join(20)
     assert messages.index("READY=1") < messages.index("STOPPING=1")
     assert messages.count("WATCHDOG=1") >= 3
     assert any(m.startswith("STATUS=starting") for m in messages)
 
 
 def test_a_listener_that_hangs_gets_no_sign_of_life(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, systemd: socket.socket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pipeline.workers.group.SILENT_S", 0.5)
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as systemd:
-        systemd.bind(str(tmp_path / "notify"))
-        monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / "notify"))
-        monkeypatch.setenv("WATCHDOG_USEC", "300000")
 
-        async def wait(service: Service) -> None:
-            await asyncio.sleep(1.5)
-            told(systemd)
-            await asyncio.sleep(1.0)
-            assert "WATCHDOG=1" not in told(systemd)
-            service.app.stop()
+    async def wait(service: Service) -> None:
+        await no_sign_of_life_comes(systemd)
+        service.app.stop()
 
-        source = FakeSource(pcm_of(SCRIPT, 2.0), hold=True)
-        assert Service(tmp_path / "sessions", source=source, fast=False).run(wait) == 0
+    source = FakeSource(pcm_of(SCRIPT, 2.0), hold=True)
+    assert Service(tmp_path / "sessions", source=source, fast=False).run(wait) == 0
 
 
 def test_a_transcriber_that_hangs_gets_no_sign_of_life(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, systemd: socket.socket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pipeline.workers.group.STUCK_S", 0.5)
     hung, go_on = threading.Event(), threading.Event()
@@ -84,24 +92,17 @@ def test_a_transcriber_that_hangs_gets_no_sign_of_life(
         hung.set()
         return not go_on.wait(60)
 
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as systemd:
-        systemd.bind(str(tmp_path / "notify"))
-        monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / "notify"))
-        monkeypatch.setenv("WATCHDOG_USEC", "300000")
+    async def wait(service: Service) -> None:
+        await reached(hung.is_set)
+        await no_sign_of_life_comes(systemd)
+        go_on.set()
+        await reached(lambda: "WATCHDOG=1" in told(systemd))
+        service.app.stop()
 
-        async def wait(service: Service) -> None:
-            await reached(hung.is_set)
-            await asyncio.sleep(1.5)
-            told(systemd)
-            await asyncio.sleep(1.0)
-            assert "WATCHDOG=1" not in told(systemd)
-            go_on.set()
-            await reached(lambda: "WATCHDOG=1" in told(systemd))
-
-        source = FakeSource(pcm_of(SCRIPT, DURATION_S), speed=2)
-        recognizer = FakeRecognizer(SCRIPT, fails=hang)
-        service = Service(tmp_path / "sessions", source=source, recognizer=recognizer, fast=False)
-        assert service.run(wait) == 0
+    source = FakeSource(pcm_of(SCRIPT, 3.0), hold=True)
+    recognizer = FakeRecognizer(SCRIPT, fails=hang)
+    service = Service(tmp_path / "sessions", source=source, recognizer=recognizer, fast=False)
+    assert service.run(wait) == 0
 
 
 def test_it_goes_on_looking_after_a_final_translator_that_hung(tmp_path: Path) -> None:
@@ -116,7 +117,7 @@ def test_it_goes_on_looking_after_a_final_translator_that_hung(tmp_path: Path) -
 
     service = Service(
         tmp_path,
-        source=FakeSource(pcm_of(SCRIPT, DURATION_S), speed=10, waits=[(6.9, hang)]),
+        source=FakeSource(pcm_of(SCRIPT[:3], 9.0), speed=10, waits=[(6.9, hang)]),
         final=FakeTranslator("gemma", hang=hang),
         fast=False,
         flags={"translate.final.deadline_s": 0.2},
