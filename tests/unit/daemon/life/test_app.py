@@ -13,7 +13,6 @@ import pytest
 
 from pipeline.core.errors import AudioError, DictionaryError, ModelError, ServerError
 from pipeline.core.types import Caption
-from pipeline.records.health import HealthRecord
 from tests.support.daemon import DURATION_S, SCRIPT, Service, all_finals, reached, until
 from tests.support.fakes import (
     FakeRecognizer,
