@@ -58,8 +58,8 @@ class CaptionScreen(Screen):
 class CoordinatorFixture:
     """A coordinator and its commands, with all they work on real, and a hub nobody connects to.
 
-    Without `church_words` dictionary, glossary and verses are off: to read those that ship takes
-    longer than all else here, most of all a Bible where the user has an index of it.
+    Without `church_words` dictionary and glossary are off; verses are, unless `flags` say
+    otherwise. To read those that ship takes longer than all else here, most of all a Bible.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class CoordinatorFixture:
     ) -> None:
         needed: dict[str, Any] = {"session.directory": str(tmp_path), "operator.token": "secret"}
         needed |= {"dictionary.enabled": church_words, "church.glossary": church_words}
-        needed |= {} if church_words else {"church.verses": "off"}
+        needed["church.verses"] = "off"
         settings = load(flags=needed | (flags or {})).settings
         self.settings = settings
         langs = settings.translate.langs

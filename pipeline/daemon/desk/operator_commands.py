@@ -18,7 +18,7 @@ from pipeline.core.timestamps import utc_now
 from pipeline.core.types import CommandName, SongControl
 from pipeline.daemon.captions.targets import Targets
 from pipeline.daemon.context.context import DaemonContext
-from pipeline.daemon.context.new_day import ask_for_new_session
+from pipeline.daemon.context.state import DaemonState
 from pipeline.daemon.desk.live_check import DeskCheck
 from pipeline.daemon.desk.service_notes import ServiceNotes
 from pipeline.daemon.desk.service_rules import HeldRules, refusal
@@ -342,3 +342,18 @@ class OperatorCommands:
 
     def _note(self, name: CommandName, caption_id: int = 0) -> None:
         self._recorder.record(CommandEvent(utc=utc_now(), name=name, id=caption_id))
+
+
+def ask_for_new_session(facts: DaemonState) -> None:
+    """Let the supervisor begin a new session, as soon as nobody is speaking.
+
+    Raises ProtocolError (not-now): where there is none to begin, and while something is set that
+    the next session would not know.
+    """
+    if not facts.may_begin_anew:
+        message = "A rehearsal, a demonstration and a file are one session each."
+        raise ProtocolError("not-now", message)
+    if facts.paused or facts.blank or facts.off_record:
+        message = "Go on first: a new session is neither paused, blank nor off the record."
+        raise ProtocolError("not-now", message)
+    facts.is_new_session_wanted = True

@@ -6,14 +6,17 @@ import asyncio
 import socket
 import threading
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from pipeline.daemon.life.supervisor import QUIET_S, NewDay, last_strike
 from tests.support.daemon import SCRIPT, Service, reached, until
 from tests.support.fakes import FakeRecognizer, FakeSource, FakeTranslator, pcm_of
-
-pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
@@ -54,6 +57,7 @@ async def no_sign_of_life_comes(systemd: socket.socket) -> None:
     assert "WATCHDOG=1" not in told(systemd)
 
 
+@pytest.mark.slow
 def test_systemd_hears_ready_signs_of_life_and_the_end(
     tmp_path: Path, systemd: socket.socket
 ) -> None:
@@ -69,6 +73,7 @@ def test_systemd_hears_ready_signs_of_life_and_the_end(
     assert any(m.startswith("STATUS=starting") for m in messages)
 
 
+@pytest.mark.slow
 def test_a_listener_that_hangs_gets_no_sign_of_life(
     tmp_path: Path, systemd: socket.socket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -82,6 +87,7 @@ def test_a_listener_that_hangs_gets_no_sign_of_life(
     assert Service(tmp_path / "sessions", source=source, fast=False).run(wait) == 0
 
 
+@pytest.mark.slow
 def test_a_transcriber_that_hangs_gets_no_sign_of_life(
     tmp_path: Path, systemd: socket.socket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -105,6 +111,7 @@ def test_a_transcriber_that_hangs_gets_no_sign_of_life(
     assert service.run(wait) == 0
 
 
+@pytest.mark.slow
 def test_it_goes_on_looking_after_a_final_translator_that_hung(tmp_path: Path) -> None:
     hang = threading.Event()
     seen = []
@@ -124,3 +131,78 @@ def test_it_goes_on_looking_after_a_final_translator_that_hung(tmp_path: Path) -
     )
     assert service.run(wait) == 0
     assert seen, "its return is shown"
+
+
+# The quiet hour, by the church's clock
+
+
+CHICAGO = ZoneInfo("America/Chicago")
+
+
+def at(day: int, hour: int, minute: int = 0, month: int = 11) -> datetime:
+    return datetime(2026, month, day, hour, minute, tzinfo=CHICAGO)
+
+
+@pytest.mark.parametrize(
+    ("now", "strike"),
+    [
+        (at(22, 4), at(22, 4)),
+        (at(22, 3, 59), at(21, 4)),
+        (at(22, 23, 59), at(22, 4)),
+        (at(1, 0, 30), at(31, 4, month=10)),
+    ],
+)
+def test_the_last_strike_is_today_s_or_yesterday_s(now: datetime, strike: datetime) -> None:
+    assert last_strike("04:00", now) == strike
+
+
+def due(started: datetime, now: datetime, new_at: str = "04:00", quiet_s: float = QUIET_S) -> bool:
+    """Return whether it is due after `quiet_s` of silence that end at `now`."""
+    day = NewDay(started)
+    assert not day.is_due(new_at, now, 1000.0, is_quiet=True), "the silence has just begun"
+    return day.is_due(new_at, now, 1000.0 + quiet_s, is_quiet=True)
+
+
+def test_a_session_of_yesterday_ends_at_the_hour_and_not_before() -> None:
+    assert not due(at(21, 9), at(22, 3, 59))
+    assert due(at(21, 9), at(22, 4))
+    assert due(at(21, 9), at(22, 10)), "a machine that was asleep at four"
+
+
+def test_a_session_that_began_behind_the_hour_goes_on_until_the_next() -> None:
+    assert not due(at(22, 4, 1), at(22, 23))
+    assert due(at(22, 4, 1), at(23, 4))
+    assert not due(at(1, 9), at(22, 4), new_at=""), "without an hour it never ends"
+
+
+def test_who_speaks_at_the_hour_is_not_cut_off() -> None:
+    day = NewDay(at(21, 9))
+    now = at(22, 4)
+    for second in range(100):
+        assert not day.is_due("04:00", now, float(second), is_quiet=second % 50 > 0)
+    assert not day.is_due("04:00", now, 50.0 + QUIET_S, is_quiet=True)
+    assert day.is_due("04:00", now, 51.0 + QUIET_S, is_quiet=True)
+
+
+def test_the_night_on_which_the_clock_is_set_back_has_one_strike() -> None:
+    """1 November 2026 in Chicago: 01:30 comes twice."""
+    first = datetime(2026, 11, 1, 1, 30, tzinfo=CHICAGO)
+    second = first.replace(fold=1)
+    assert due(at(31, 9, month=10), first, "01:30")
+    assert not due(second.replace(minute=31), second.replace(hour=3), "01:30")
+
+
+@settings(deadline=None)
+@given(
+    jumps=st.lists(st.tuples(st.integers(-(10**9), 10**9), st.floats(0, 100)), max_size=20),
+    new_at=st.sampled_from(["", "00:00", "04:00", "23:59"]),
+)
+def test_a_clock_that_jumps_ends_no_session_before_it_has_been_quiet(
+    jumps: list[tuple[int, float]], new_at: str
+) -> None:
+    """The wall clock goes where it likes; the silence is measured by the one that cannot."""
+    day, started, now_s = NewDay(at(21, 9)), at(21, 9), 0.0
+    for seconds, passed_s in jumps:
+        now_s += passed_s
+        due = day.is_due(new_at, started + timedelta(seconds=seconds), now_s, is_quiet=True)
+        assert not due or (new_at and seconds > 0 and now_s - jumps[0][1] >= QUIET_S)
