@@ -23,16 +23,11 @@ from scripts.support.journal import message
 from tests.support.examples import examples
 
 
-def test_each_language_has_its_own_and_the_first_the_spoken_words_as_well(tmp_path: Path) -> None:
+def test_what_is_added_to_a_language_is_in_its_files_only(tmp_path: Path) -> None:
     captions = CaptionsByLanguage(tmp_path, "en", ["es", "fr"], keep=False)
     assert {path.name for path in tmp_path.glob("*.srt")} == {
         *("transcript.en.srt", "transcript.es.srt", "transcript.fr.srt")
     }
-    captions.close()
-
-
-def test_what_is_added_to_a_language_is_in_its_files_only(tmp_path: Path) -> None:
-    captions = CaptionsByLanguage(tmp_path, "en", ["es", "fr"], keep=False)
     message = CaptionBoard("s", "en", "fr", 10).show(caption(1, "grace", "grâce", final=True))
     assert message is not None
     captions.files["fr"].add(message)

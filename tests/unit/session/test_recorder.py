@@ -26,7 +26,7 @@ from pipeline.protocol.codec import parse_caption
 from pipeline.records.events import CommandEvent, DictionaryEvent, FaultEvent
 from pipeline.records.health import Dropped, HealthRecord
 from pipeline.session.reader import session_name
-from pipeline.session.recorder import SessionRecorder, make_folder, unwritable
+from pipeline.session.recorder import SessionRecorder
 from scripts.support.journal import message
 from scripts.support.records import health_record
 from tests.support.disk import fill_disk, small_disk
@@ -367,15 +367,6 @@ def test_a_line_that_cannot_be_read_back_does_not_end_the_record_when_words_go_o
     assert [line["id"] for line in lines(made.folder, "captions.jsonl")] == [2]
 
 
-def test_an_entry_that_breaks_the_recorder_costs_that_entry_and_is_told(tmp_path: Path) -> None:
-    made = recorder(tmp_path)
-    made.caption(message(1, "Grace", "Gracia"), "xx")  # a language that has no files
-    made.caption(message(2, "Peace", "Paz"), "es")
-    wait_for(lambda: len(lines(made.folder, "captions.jsonl")) == 1)
-    assert made.degraded_reason == "1 records could not be kept"
-    assert not made.close(5.0), "the record is not whole"
-
-
 def test_the_thread_ends_with_the_session(tmp_path: Path) -> None:
     made = recorder(tmp_path)
     assert "diagnostics" in [thread.name for thread in threading.enumerate()]
@@ -388,7 +379,7 @@ def operators(edited: CaptionMessage) -> CaptionMessage:
     return replace(edited, target=replace(edited.target, engine="operator"))
 
 
-def test_an_error_of_the_writing_thread_costs_one_record_and_is_told(tmp_path: Path) -> None:
+def test_an_entry_that_breaks_the_recorder_costs_that_entry_and_is_told(tmp_path: Path) -> None:
     faults: list[Fault] = []
     made = recorder(tmp_path, faults)
     made.caption(message(1, "one", "uno"), "xx")  # a language that this session does not have
@@ -399,14 +390,3 @@ def test_an_error_of_the_writing_thread_costs_one_record_and_is_told(tmp_path: P
     assert made.degraded_reason == "1 records could not be kept"
     assert not made.close(20.0)
     assert [line["id"] for line in lines(made.folder, "captions.jsonl")] == [2]
-
-
-def test_a_folder_is_named_after_its_start(tmp_path: Path) -> None:
-    assert make_folder(tmp_path / "a", STARTED) == tmp_path / "a" / "2026-11-22T09-30-00"
-    assert make_folder(tmp_path / "a", STARTED).name == "2026-11-22T09-30-00-2"
-
-
-def test_an_unwritable_folder_is_an_error_with_its_fix() -> None:
-    error = unwritable(Path("/srv/x"), "Read-only file system")
-    assert isinstance(error, SessionError)
-    assert str(error).startswith("/srv/x cannot be written: Read-only file system. Set session.")

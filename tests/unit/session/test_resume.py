@@ -128,11 +128,6 @@ def test_what_is_old_or_of_other_languages_is_left(
     assert found(sessions, later=later, **flags) is None
 
 
-def test_an_ended_session_is_left(tmp_path: Path) -> None:
-    assert Service(tmp_path).run() == 0
-    assert found(tmp_path) is None
-
-
 def test_a_rehearsal_neither_goes_on_nor_is_gone_on_with(sessions: Path) -> None:
     before = found(sessions)
     service = Service(sessions, mode="dry-run", recognizer=FakeRecognizer([], fails=bool))
