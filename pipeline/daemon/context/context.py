@@ -179,35 +179,24 @@ def _leaves(settings: Settings, session: OpenSession, mode: Mode) -> _Leaves:
     """
     if mode != "live":
         return _Leaves()
-    return _Leaves(
-        _publisher(settings, session) if settings.publish.nats else None,
-        _outputs(settings),
-        _subtitles(session) if any(each.program == "hls" for each in settings.outputs) else None,
-    )
-
-
-def _publisher(settings: Settings, session: OpenSession) -> Publisher:
-    board = session.boards[0]
-    status = ServiceStatus(
-        session=board.session,
-        mode="live",
-        source=board.source,
-        targets=settings.translate.langs,
-        state="starting",
-    )
-    return Publisher(settings.publish, status)
-
-
-def _subtitles(session: OpenSession) -> LiveSubtitles:
-    # Numbers of segments must not go back, as the computer's clock may when it is set.
-    ahead_s = time.time() - time.monotonic()
-    return LiveSubtitles(session.boards, lambda: ahead_s + time.monotonic())
-
-
-def _outputs(settings: Settings) -> dict[str, OutputFeed]:
-    """Return what shows captions in other programs, by language."""
+    publisher = subtitles = None
+    if settings.publish.nats:
+        board = session.boards[0]
+        status = ServiceStatus(
+            session=board.session,
+            mode="live",
+            source=board.source,
+            targets=settings.translate.langs,
+            state="starting",
+        )
+        publisher = Publisher(settings.publish, status)
+    if any(each.program == "hls" for each in settings.outputs):
+        # Numbers of segments must not go back, as the computer's clock may when it is set.
+        ahead_s = time.time() - time.monotonic()
+        subtitles = LiveSubtitles(session.boards, lambda: ahead_s + time.monotonic())
     source = settings.translate.source
-    return {
+    outputs = {
         lang: OutputFeed(named, lambda: datetime.now(UTC), "source" if lang == source else "target")
         for lang, named in by_lang(settings.outputs, settings.translate.target).items()
     }
+    return _Leaves(publisher, outputs, subtitles)

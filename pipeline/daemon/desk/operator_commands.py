@@ -21,7 +21,7 @@ from pipeline.daemon.context.context import DaemonContext
 from pipeline.daemon.context.state import DaemonState
 from pipeline.daemon.desk.live_check import DeskCheck
 from pipeline.daemon.desk.service_notes import ServiceNotes
-from pipeline.daemon.desk.service_rules import HeldRules, refusal
+from pipeline.daemon.desk.service_rules import HeldRules
 from pipeline.daemon.desk.undo import Undo
 from pipeline.daemon.desk.written_texts import Notices, Speech, WrittenTexts
 from pipeline.protocol.commands import (
@@ -225,10 +225,12 @@ class OperatorCommands:
                 self._written.approve(key)
             case VerseCommand():
                 self._written.settle_verse(command)
-            case AddRuleCommand(name=name, heard=heard, write=write):
-                self._add_rule(heard, write, held=name == "hold-rule")
+            case AddRuleCommand(name="hold-rule", heard=heard, write=write):
+                self._held_rules.hold(heard, write)
+            case AddRuleCommand(heard=heard, write=write):
+                self._held_rules.add(heard, write)
             case HoldTermCommand(say=say, write=write, instead=instead):
-                self._hold_term(say, write, instead)
+                self._held_rules.hold_term(say, write, instead)
             case PlainCommand():
                 self._act_plainly(command.name)
         self._note(command.name, about)
@@ -324,21 +326,6 @@ class OperatorCommands:
             self._facts.off_record = False
             for each in self._targets:
                 each.coordinator.return_to_record(self._hearing.heard_s)
-
-    def _hold_term(self, say: str, write: str, instead: str) -> None:
-        try:
-            self._held_rules.hold_term(say, write, instead)
-        except DictionaryError as error:
-            raise refusal(error) from None
-
-    def _add_rule(self, heard: str, write: str, *, held: bool) -> None:
-        try:
-            if held:
-                self._held_rules.hold(heard, write)
-            else:
-                self._held_rules.add(heard, write)
-        except DictionaryError as error:
-            raise refusal(error) from None
 
     def _note(self, name: CommandName, caption_id: int = 0) -> None:
         self._recorder.record(CommandEvent(utc=utc_now(), name=name, id=caption_id))
