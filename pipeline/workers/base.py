@@ -13,9 +13,8 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from pipeline.core.errors import EngineError, ModelCrashError, ModelError
+from pipeline.core.errors import EngineError, ModelCrashError, ModelError, without_resources
 from pipeline.core.reports import Emit, Fault, WorkerEnded, WorkerReady
-from pipeline.core.shortage import without_resources
 from pipeline.core.threads import Thread
 
 FAULTS_IN_A_ROW = 5

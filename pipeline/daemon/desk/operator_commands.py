@@ -225,10 +225,9 @@ class OperatorCommands:
                 self._written.approve(key)
             case VerseCommand():
                 self._written.settle_verse(command)
-            case AddRuleCommand(name="hold-rule", heard=heard, write=write):
-                self._held_rules.hold(heard, write)
-            case AddRuleCommand(heard=heard, write=write):
-                self._held_rules.add(heard, write)
+            case AddRuleCommand(name=name, heard=heard, write=write):
+                add = self._held_rules.hold if name == "hold-rule" else self._held_rules.add
+                add(heard, write)
             case HoldTermCommand(say=say, write=write, instead=instead):
                 self._held_rules.hold_term(say, write, instead)
             case PlainCommand():
