@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from pipeline.captions.subtitles import (
@@ -19,7 +20,7 @@ from pipeline.captions.subtitles import (
     vtt_cue,
 )
 from pipeline.core.errors import SessionError
-from pipeline.core.files import GrowingFile, LineFile
+from pipeline.core.files import GrowingFile, LineFile, do_all
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.protocol.codec import encode, parse_caption
 from pipeline.records.events import Record
@@ -164,19 +165,20 @@ class Transcripts:
 
         Raises the first OSError after trying every file; what is not written stays queued.
         """
-        failed: OSError | None = None
-        all_cues: dict[Side, list[Cue]] = {}
-        for side, files in self._files.items():
-            for subtitles in files:
-                try:
-                    if subtitles.stale:
-                        all_cues = all_cues or self._from_journal()
-                        subtitles.replace(all_cues[side])
-                    subtitles.append()
-                except OSError as error:
-                    failed = failed or error  # and on: one bad file must not cost the others
-        if failed is not None:
-            raise failed
+        every: dict[Side, list[Cue]] = {}
+
+        def write(side: Side, subtitles: _Subtitles) -> None:
+            if subtitles.stale:
+                if not every:  # read once, if at all
+                    every.update(self._from_journal())
+                subtitles.replace(every[side])
+            subtitles.append()
+
+        do_all(
+            partial(write, side, subtitles)
+            for side, files in self._files.items()
+            for subtitles in files
+        )
 
     def close(self) -> None:
         """Close the files."""
@@ -214,7 +216,7 @@ class CaptionFiles:
         # One lock for the folder is enough: who has the first journal has the session.
         if journal == JOURNAL:
             self.journal.lock()
-        self._transcripts = Transcripts(folder, langs, journal, keep=keep)
+        self.transcripts = Transcripts(folder, langs, journal, keep=keep)
 
     def __len__(self) -> int:
         """Return how many lines of the journal wait for the disk."""
@@ -223,38 +225,23 @@ class CaptionFiles:
     def add(self, message: CaptionMessage) -> None:
         """Write a final caption."""
         self.journal.add(encode(message) + b"\n")
-        self._transcripts.add(message)
+        self.transcripts.add(message)
 
     def restore(self, messages: Iterable[CaptionMessage]) -> None:
         """Make the transcripts of what is in the journal already. Raises OSError."""
-        self._transcripts.clear()
+        self.transcripts.clear()
         for message in messages:
-            self._transcripts.add(message)
-
-    def hold(self, caption_id: int) -> None:
-        """Write no transcript of a caption until `settle`: it may change."""
-        self._transcripts.hold(caption_id)
-
-    def settle(self, caption_id: int | None = None) -> None:
-        """Write the transcript of a caption that was held; without an id of all."""
-        self._transcripts.settle(caption_id)
-
-    def remake(self) -> None:
-        """Make the transcripts anew from the journal as it is."""
-        self._transcripts.remake()
+            self.transcripts.add(message)
 
     def flush(self) -> None:
         """Write what waits, the transcripts after the journal. Raises OSError."""
-        try:
-            self.journal.flush()
-        finally:
-            # Even then: what a transcript only appends needs no journal.
-            self._transcripts.flush()
+        # Both in any case: what a transcript only appends needs no journal.
+        do_all((self.journal.flush, self.transcripts.flush))
 
     def close(self) -> None:
         """Close all files."""
         self.journal.close()
-        self._transcripts.close()
+        self.transcripts.close()
 
 
 class CaptionsByLanguage:
@@ -293,33 +280,26 @@ class CaptionsByLanguage:
     def settle(self, record: Record) -> None:
         """Write the transcripts that waited for an utterance's record."""
         if isinstance(record, TranslationRecord) and record.target in self.files:
-            self.files[record.target].settle(record.id)
+            self.files[record.target].transcripts.settle(record.id)
         elif isinstance(record, UtteranceRecord):
-            self.files[self.first].settle(record.id)
+            self.files[self.first].transcripts.settle(record.id)
             if record.filtered:  # then no record of a translation follows
                 self.settle_all(record.id)
 
     def settle_all(self, caption_id: int | None = None) -> None:
         """Write the transcripts of a caption that was held; without an id of all."""
         for files in self.files.values():
-            files.settle(caption_id)
+            files.transcripts.settle(caption_id)
 
     def remake(self) -> None:
         """Make all transcripts anew."""
         for files in self.files.values():
-            files.remake()
+            files.transcripts.remake()
 
     def flush(self) -> None:
         """Write what waits, of each language; then raise the first OSError."""
-        failed: OSError | None = None
-        for files in self.files.values():
-            try:
-                files.flush()
-            except OSError as error:
-                # One full or broken file must not keep the other languages from the disk.
-                failed = failed or error
-        if failed is not None:
-            raise failed
+        # One full or broken file must not keep the other languages from the disk.
+        do_all(files.flush for files in self.files.values())
 
     def close(self) -> None:
         """Close all files."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -113,7 +113,7 @@ def make_context(
     )
     metrics, degradation = Metrics(), Degradation()
     token = token_in_force(settings.operator.token, Path(settings.session.directory))
-    leaves = _leaves(settings, session, mode)
+    publisher, outputs, subtitles = _beyond_the_pages(settings, session, mode)
     hub = Hub(
         session.boards,
         settings.server,
@@ -122,18 +122,15 @@ def make_context(
         volunteers=Volunteers(Path(settings.session.directory)),
         metrics=metrics,
         past=PastServices(Path(settings.session.directory), running=session.recorder.folder.name),
-        subtitles=leaves.subtitles,
+        subtitles=subtitles,
     )
     record, pages, first = RecordSink(session.recorder), PageSink(hub), session.boards[0].target
     langs = [board.target for board in session.boards]
     outside: tuple[Sink, ...] = (
         # What was said is in the captions of the first target.
-        *(
-            OutputSink(feed, lang if lang in langs else first)
-            for lang, feed in leaves.outputs.items()
-        ),
-        *([SubtitleSink(leaves.subtitles)] if leaves.subtitles else []),
-        *([PublishSink(leaves.publisher)] if leaves.publisher else []),
+        *(OutputSink(feed, lang if lang in langs else first) for lang, feed in outputs.items()),
+        *([SubtitleSink(subtitles)] if subtitles else []),
+        *([PublishSink(publisher)] if publisher else []),
     )
     sinks = (record, pages, MetricsSink(metrics), screen, *outside)
 
@@ -154,31 +151,24 @@ def make_context(
         hub=hub,
         metrics=metrics,
         notifier=Notifier(),
-        publisher=leaves.publisher,
-        outputs=leaves.outputs,
-        subtitles=leaves.subtitles,
+        publisher=publisher,
+        outputs=outputs,
+        subtitles=subtitles,
         token_place=token_place(settings.operator.token, Path(settings.session.directory)),
         sinks=sinks,
         targets=tuple(map(target, session.boards, alone)),
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Leaves:
-    """What takes captions beyond our own pages."""
-
-    publisher: Publisher | None = None
-    outputs: Mapping[str, OutputFeed] = field(default_factory=dict)
-    subtitles: LiveSubtitles | None = None
-
-
-def _leaves(settings: Settings, session: OpenSession, mode: Mode) -> _Leaves:
+def _beyond_the_pages(
+    settings: Settings, session: OpenSession, mode: Mode
+) -> tuple[Publisher | None, dict[str, OutputFeed], LiveSubtitles | None]:
     """Return what takes captions beyond our own pages, as the settings ask for it.
 
     The one gate: whatever is not a service (a rehearsal, a demonstration) sends nothing anywhere.
     """
     if mode != "live":
-        return _Leaves()
+        return None, {}, None
     publisher = subtitles = None
     if settings.publish.nats:
         board = session.boards[0]
@@ -199,4 +189,4 @@ def _leaves(settings: Settings, session: OpenSession, mode: Mode) -> _Leaves:
         lang: OutputFeed(named, lambda: datetime.now(UTC), "source" if lang == source else "target")
         for lang, named in by_lang(settings.outputs, settings.translate.target).items()
     }
-    return _Leaves(publisher, outputs, subtitles)
+    return publisher, outputs, subtitles
