@@ -50,7 +50,7 @@ def write(folder: Path, journal: Sequence[CaptionMessage]) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=examples(30), deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(
     st.lists(st.tuples(st.integers(0, 6), st.text("ab\n", max_size=3), st.booleans()), max_size=12)
 )
@@ -124,7 +124,7 @@ def test_too_many_that_wait_are_read_from_the_journal_later(
     transcripts.close()
 
 
-@settings(max_examples=examples(40), deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(
     st.lists(
         st.tuples(st.integers(0, 3), st.sampled_from(["hold", "add", "settle", "flush", "remake"])),

@@ -309,7 +309,7 @@ def test_what_was_dropped_is_written_once_it_can_be(
 ) -> None:
     monkeypatch.setattr("pipeline.core.files._WAITING", 10)
     faults: list[Fault] = []
-    with small_disk(tmp_path):
+    with small_disk(tmp_path, size="1m"):  # with room for all of them in the end
         made = recorder(tmp_path / "disk", faults)
         filler = tmp_path / "disk" / "filler"
         fill_disk(filler)

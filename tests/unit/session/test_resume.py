@@ -25,7 +25,9 @@ from pipeline.review.store import Review
 from pipeline.session.reader import read_journal, read_records
 from pipeline.session.resume import Unfinished, in_use, unfinished_session
 from scripts.support.records import health_record
-from tests.support.daemon import SCRIPT, Service, break_midway
+from tests.support.daemon import SHORT as SCRIPT
+from tests.support.daemon import ShortService as Service
+from tests.support.daemon import break_midway
 from tests.support.fakes import FakeRecognizer, FakeSource, pcm_of
 from tests.support.hub import fetch
 from tests.support.recorder import lines, recorder, spoken, wait_for
@@ -302,7 +304,7 @@ def test_it_stays_to_be_gone_on_with_until_the_next_caption(
     before = found(sessions)
     assert before is not None
     script = SCRIPT if is_said else []
-    next_run = Service(sessions, source=FakeSource(pcm_of(script, 2.0 if not is_said else 20.0)))
+    next_run = Service(sessions, source=FakeSource(pcm_of(script, 2.0 if not is_said else 14.0)))
     assert next_run.run() == 0
     assert next_run.app.folder == before.folder
     last = datetime.fromisoformat(before.records[-1].utc)

@@ -16,8 +16,12 @@ from pipeline.core.reports import CaptionReport, Rendition, Settled
 from pipeline.core.types import Caption, Pcm, Recognition, Transcript
 from pipeline.daemon.captions import targets
 from pipeline.session.reader import extra_targets, read_records
+from tests.support import daemon
 from tests.support.coordinator import CoordinatorFixture, transcript, utterance
-from tests.support.daemon import DURATION_S, SCRIPT, Service, crash, reached, until
+from tests.support.daemon import SHORT as SCRIPT
+from tests.support.daemon import SHORT_S as DURATION_S
+from tests.support.daemon import ShortService as Service
+from tests.support.daemon import crash, reached, until
 from tests.support.fakes import FakeRecognizer, FakeSource, FakeTranslator, pcm_of
 
 FRENCH = {"fr": (FakeTranslator("fr-quick"), FakeTranslator("fr-final"))}
@@ -233,15 +237,14 @@ def test_what_operators_do_reaches_every_language_and_its_files(tmp_path: Path) 
 @pytest.mark.slow
 def test_a_service_that_was_killed_goes_on_in_every_language(tmp_path: Path) -> None:
     flags = AWAKE | {"audio.input": ""}
-    source = FakeSource(pcm_of(SCRIPT, DURATION_S), speed=20)
-
+    source = FakeSource(pcm_of(daemon.SCRIPT, daemon.DURATION_S), speed=20)
     broken = Service(
         tmp_path,
         source=source,
         fast=False,
         extra_targets=FRENCH,
         flags=flags,
-        recognizer=FakeRecognizer(SCRIPT, fails=crash),
+        recognizer=FakeRecognizer(daemon.SCRIPT, fails=crash),
     )
     assert broken.run() == 1
     said = engines(broken.journal("captions.fr.jsonl"))

@@ -314,7 +314,7 @@ def test_undo_always_leads_back(tmp_path_factory: pytest.TempPathFactory) -> Non
             assert self.setting.dictionary.lexicon.rules == ()
 
     run_state_machine_as_test(
-        Busy, settings=settings(deadline=None, max_examples=examples(60), stateful_step_count=25)
+        Busy, settings=settings(deadline=None, max_examples=examples(25), stateful_step_count=25)
     )
 
 

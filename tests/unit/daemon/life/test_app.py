@@ -13,7 +13,9 @@ import pytest
 
 from pipeline.core.errors import AudioError, DictionaryError, ModelError, ServerError
 from pipeline.core.types import Caption
-from tests.support import daemon
+from tests.support.daemon import SHORT as SCRIPT
+from tests.support.daemon import SHORT_S as DURATION_S
+from tests.support.daemon import ShortService as Service
 from tests.support.daemon import reached, until
 from tests.support.fakes import (
     FakeRecognizer,
@@ -25,19 +27,9 @@ from tests.support.fakes import (
 
 pytestmark = pytest.mark.slow
 
-SCRIPT, DURATION_S = daemon.SCRIPT[:4], 14.0
-
-
-class Service(daemon.Service):
-    """A shorter one: it is run often."""
-
-    def __init__(self, tmp_path: Path, **parts: Any) -> None:
-        source = FakeSource(pcm_of(SCRIPT, DURATION_S))
-        super().__init__(tmp_path, **{"source": source, **parts})
-
 
 def all_finals(engine: str) -> list[tuple[int, str]]:
-    return daemon.all_finals(engine)[: len(SCRIPT)]
+    return [(number, engine) for number in range(1, len(SCRIPT) + 1)]
 
 
 def test_every_sentence_becomes_a_final_in_order(tmp_path: Path) -> None:
