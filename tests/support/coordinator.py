@@ -18,7 +18,7 @@ from pipeline.daemon.captions.targets import Targets
 from pipeline.daemon.context.context import make_context
 from pipeline.daemon.context.opening import OpenSession
 from pipeline.daemon.context.sinks import Screen
-from pipeline.daemon.desk.live_check import DeskCheck
+from pipeline.daemon.desk.live_check import LiveCheck
 from pipeline.daemon.desk.operator_commands import OperatorCommands
 from pipeline.daemon.desk.service_notes import ServiceNotes
 from pipeline.dictionary.store import Dictionary
@@ -92,7 +92,7 @@ class CoordinatorFixture:
         """Of each target language; their threads do not run."""
         self.targets = Targets(settings, self.context, self.workers, lambda _: None)
         self.coordinator = self.targets[0].coordinator
-        self.desk_check = DeskCheck(
+        self.live_check = LiveCheck(
             self.context,
             self.coordinator,
             lambda: settings,
@@ -104,7 +104,7 @@ class CoordinatorFixture:
             self.targets,
             self.hearing,
             self.reload,
-            desk_check=self.desk_check,
+            live_check=self.live_check,
             notes=self.notes,
         )
         self.reloads = 0

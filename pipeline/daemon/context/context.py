@@ -14,7 +14,7 @@ from pipeline.config.schema import Settings
 from pipeline.core.metrics import Metrics
 from pipeline.core.reports import Emit
 from pipeline.core.types import Mode
-from pipeline.daemon.context.held_finals import DoubtDesk, open_doubt_desk
+from pipeline.daemon.context.held_finals import HeldFinals, open_held_finals
 from pipeline.daemon.context.opening import OpenSession, open_session
 from pipeline.daemon.context.service_sinks import (
     MetricsSink,
@@ -27,7 +27,7 @@ from pipeline.daemon.context.service_sinks import (
 from pipeline.daemon.context.sinks import Screen, Sink
 from pipeline.daemon.context.state import DaemonState, StateAnnouncer
 from pipeline.daemon.context.systemd import Notifier
-from pipeline.daemon.context.verse_suggestions import VerseDesk, open_verse_desk
+from pipeline.daemon.context.verse_suggestions import VerseSuggestions, open_verse_suggestions
 from pipeline.dictionary.store import Dictionary
 from pipeline.outputs.feed import OutputFeed
 from pipeline.protocol.caption import CaptionMessage
@@ -47,8 +47,8 @@ class Target:
     """What the captions of one target language work on."""
 
     board: CaptionBoard
-    verses: VerseDesk
-    doubts: DoubtDesk
+    verses: VerseSuggestions
+    doubts: HeldFinals
     sinks: tuple[Sink, ...]
     """The first is the record: what was shown must outlive us."""
 
@@ -137,9 +137,11 @@ def make_context(
     def target(board: CaptionBoard, alone: Settings) -> Target:
         # Operators are asked about its verses only; figures and the terminal are of it as well.
         is_first = board is session.boards[0]
-        verses = open_verse_desk(alone, hub.operators.suggest if is_first else lambda _: None)
+        verses = open_verse_suggestions(
+            alone, hub.operators.suggest if is_first else lambda _: None
+        )
         seen = sinks if is_first else (record, pages, *outside)
-        return Target(board, verses, open_doubt_desk(facts, hub), seen)
+        return Target(board, verses, open_held_finals(facts, hub), seen)
 
     alone = settings.for_each_target()
     return DaemonContext(

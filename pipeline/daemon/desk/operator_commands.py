@@ -19,9 +19,9 @@ from pipeline.core.types import CommandName, SongControl
 from pipeline.daemon.captions.targets import Targets
 from pipeline.daemon.context.context import DaemonContext
 from pipeline.daemon.context.state import DaemonState
-from pipeline.daemon.desk.live_check import DeskCheck
+from pipeline.daemon.desk.live_check import LiveCheck
 from pipeline.daemon.desk.service_notes import ServiceNotes
-from pipeline.daemon.desk.service_rules import HeldRules
+from pipeline.daemon.desk.service_rules import ServiceRules
 from pipeline.daemon.desk.undo import Undo
 from pipeline.daemon.desk.written_texts import Notices, Speech, WrittenTexts
 from pipeline.protocol.commands import (
@@ -78,11 +78,11 @@ class OperatorCommands:
         hearing: Hearing,
         reload: Callable[[], Awaitable[None]],
         *,
-        desk_check: DeskCheck,
+        live_check: LiveCheck,
         notes: ServiceNotes,
     ) -> None:
         """Take the parts; `reload` reads the settings again, or raises ProtocolError."""
-        self._desk_check = desk_check
+        self._live_check = live_check
         self._facts = context.facts
         self._announcer = context.announcer
         self._dictionary = context.dictionary
@@ -96,7 +96,7 @@ class OperatorCommands:
         self._reload = reload
         self._undo = Undo()
         self._written = WrittenTexts(context, targets, hearing, self._undo)
-        self._held_rules = HeldRules(
+        self._held_rules = ServiceRules(
             context, targets[0], self._written, self._undo, lambda: hearing.heard_s
         )
 
@@ -127,7 +127,7 @@ class OperatorCommands:
             off_record=self._facts.off_record,
             song=self._song,
             off_record_s=self._facts.off_record_s,
-            check=self._desk_check.last(),
+            check=self._live_check.last(),
             suggestion=self._verses.suggestion,
             doubtful=tuple(
                 told for each in self._targets for told in each.coordinator.doubtful(now_s)
@@ -247,7 +247,7 @@ class OperatorCommands:
             case "unblank":
                 self._switch_off("blank", self._set_blank)
             case "check":
-                self._desk_check.start()
+                self._live_check.start()
             case "new-session":
                 ask_for_new_session(self._facts)
             case "off-record":

@@ -37,7 +37,7 @@ _MOST = 20
 """Captions that are put right at once, the newest: each is translated again."""
 
 
-class HeldRules:
+class ServiceRules:
     """Adds and holds rules, puts captions right by them, and takes both back."""
 
     def __init__(

@@ -31,7 +31,7 @@ from pipeline.core.types import Mode
 from pipeline.daemon.captions.targets import Targets
 from pipeline.daemon.context.context import DaemonContext, open_context
 from pipeline.daemon.context.sinks import Screen
-from pipeline.daemon.desk.live_check import open_desk_check
+from pipeline.daemon.desk.live_check import open_live_check
 from pipeline.daemon.desk.operator_commands import OperatorCommands
 from pipeline.daemon.desk.reload import Reload
 from pipeline.daemon.desk.service_notes import ServiceNotes
@@ -118,9 +118,9 @@ class App:
         self.health = health = Health(context, engines, group, targets)
         self._reload = reload = Reload(settings, read, context, group, targets)
         self._news = news = targets[0].coordinator
-        self._desk_check = desk_check = open_desk_check(context, news, reload, engines)
+        self._live_check = live_check = open_live_check(context, news, reload, engines)
         self._commands = OperatorCommands(
-            context, targets, group, reload.obey, desk_check=desk_check, notes=notes
+            context, targets, group, reload.obey, live_check=live_check, notes=notes
         )
         self._supervisor = Supervisor(
             context, group, targets, reload=reload, health=health, changed=self._changed
@@ -162,7 +162,7 @@ class App:
             # Before the engines load: a port that is taken is told at once.
             await self._start_server()
             stops.push_async_callback(self._stop_server)
-            stops.callback(self._desk_check.stop)
+            stops.callback(self._live_check.stop)
             self._start_supervisor()
             stops.push_async_callback(self._stop_supervisor)
             await self._start_workers()
@@ -303,7 +303,7 @@ class App:
         match report:
             case Level():
                 self._news.on_level(report)
-                self._desk_check.on_level(report)
+                self._live_check.on_level(report)
             case Fault():
                 self._news.on_fault(report)
             case SourceChanged():

@@ -15,7 +15,7 @@ from pipeline.church.scripture.editions import Edition
 from pipeline.church.scripture.mention import Reference
 from pipeline.config.schema import Settings
 from pipeline.core.errors import ProtocolError
-from pipeline.daemon.context.verse_suggestions import open_verse_desk
+from pipeline.daemon.context.verse_suggestions import open_verse_suggestions
 from pipeline.protocol.messages import SuggestionMessage
 from scripts.support.captions import caption
 from tests.support.commands import command
@@ -168,7 +168,7 @@ def test_an_index_that_is_old_or_missing_is_built_and_then_used_and_never_before
     )
     # Whoever builds waits for its turn: so it is certain that the desk is asked before.
     with index_store._BUILDING:
-        desk = open_verse_desk(settings, told.append)
+        desk = open_verse_suggestions(settings, told.append)
         desk.expect([Reference(1, 1, 1)])
         desk.look(caption(1, SWAHILI, "x", final=True, start_s=0.0, end_s=4.0))
         assert told == []
@@ -188,5 +188,5 @@ def test_a_broken_bible_of_the_church_is_told(
 
     monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
     with capture_logs() as logs:
-        open_verse_desk(Settings(), print)
+        open_verse_suggestions(Settings(), print)
     assert [line["code"] for line in logs] == ["verses-bad-line"]
