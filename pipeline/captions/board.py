@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import Any
 
 from pipeline.captions.redaction import Redaction
 from pipeline.core.errors import ProtocolError
@@ -134,10 +135,8 @@ class CaptionBoard:
         if not (old.source.text or old.target.text):  # filtered: there is nothing to take up
             self._messages[caption_id] = replace(old, final=False)
             return None
-        revision = old.revision + 1
-        resumed = replace(old, seq=self.seq + 1, revision=revision, final=False, status="resumed")
         # Judged anew with its next final: a mark that stayed would speak of another text.
-        return self._put(replace(resumed, doubtful=False))
+        return self._put(self._next(old, final=False, status="resumed", doubtful=False))
 
     def edit(self, caption_id: int, text: str) -> CaptionMessage | None:
         """Replace a caption's target text by an operator's. Raises ProtocolError.
@@ -185,8 +184,7 @@ class CaptionBoard:
         if old is None or old.final or not old.corrected:
             return None
         marked = marked and old.verse is None and bool(old.target.text)
-        revised = replace(old, seq=self.seq + 1, revision=old.revision + 1, final=True, status="")
-        return self._put(replace(revised, doubtful=marked))
+        return self._put(self._next(old, final=True, status="", doubtful=marked))
 
     def add_typed(self, caption_id: int, at_s: float, text: str, lang: str) -> CaptionMessage:
         """Put a caption on the board that nobody has spoken; its id is above all others'.
@@ -222,11 +220,8 @@ class CaptionBoard:
 
     def put_verse(self, caption_id: int, verse: Verse) -> CaptionMessage:
         """Show a printed verse with a caption, for its translation. Raises ProtocolError."""
-        old = self.message(caption_id)
         # A printed verse is no guess any more, so the mark goes.
-        revision = old.revision + 1
-        new = replace(old, seq=self.seq + 1, revision=revision, verse=verse, doubtful=False)
-        return self._put(new)
+        return self._put(self._next(self.message(caption_id), verse=verse, doubtful=False))
 
     def approve(self, caption_id: int) -> CaptionMessage:
         """Take the mark of a doubtful caption away. Raises ProtocolError."""
@@ -234,8 +229,7 @@ class CaptionBoard:
         if not old.doubtful:
             told = f"Caption {caption_id} is not marked as doubtful."
             raise ProtocolError("not-doubtful", told)
-        new = replace(old, seq=self.seq + 1, revision=old.revision + 1, doubtful=False)
-        return self._put(new)
+        return self._put(self._next(old, doubtful=False))
 
     def hide(self, caption_id: int) -> CaptionMessage | None:
         """Take a caption away. Raises ProtocolError."""
@@ -394,10 +388,8 @@ class CaptionBoard:
     def _revised(
         self, old: CaptionMessage, source: SourceText, target: TargetText, stable: int
     ) -> CaptionMessage:
-        return replace(
+        return self._next(
             old,
-            seq=self.seq + 1,
-            revision=old.revision + 1,
             final=True,
             status="",
             source=source,
@@ -406,6 +398,10 @@ class CaptionBoard:
             verse=None,
             doubtful=False,
         )
+
+    def _next(self, old: CaptionMessage, **changes: Any) -> CaptionMessage:
+        """Return the next version of a caption."""
+        return replace(old, seq=self.seq + 1, revision=old.revision + 1, **changes)
 
     def _put(self, message: CaptionMessage) -> CaptionMessage:
         self.seq = message.seq

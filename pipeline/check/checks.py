@@ -42,7 +42,7 @@ from pipeline.server.operator_token import FILE as TOKEN_FILE
 from pipeline.server.operator_token import operator_token
 from pipeline.server.pages import Pages
 from pipeline.server.tls import SOON, Certificate
-from pipeline.session.folders import make_folder, unwritable
+from pipeline.session.recorder import make_folder, unwritable
 
 _SERVICE_BYTES = 6_000_000
 """Two hours: the demo's folder grows by 40 kB a minute, all files together."""

@@ -14,8 +14,7 @@ from typing import NoReturn
 
 from pipeline import __version__
 from pipeline.cli import streams
-from pipeline.core.errors import ResourceError, StarkError
-from pipeline.core.shortage import without_resources
+from pipeline.core.errors import ResourceError, StarkError, without_resources
 
 _EPILOG = """\
 try it:

@@ -47,6 +47,18 @@ def sync(path: Path) -> None:
         os.close(fd)
 
 
+def do_all(steps: Iterable[Callable[[], None]]) -> None:
+    """Do every step, also those behind one that fails; then raise the first OSError."""
+    failed: OSError | None = None
+    for step in steps:
+        try:
+            step()
+        except OSError as error:
+            failed = failed or error
+    if failed is not None:
+        raise failed
+
+
 def try_lock(fd: int) -> bool:
     """Lock an open file until it is closed; return False when another program has it locked.
 

@@ -6,7 +6,7 @@ prometheus_client locks each value: any thread may count.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final, get_args
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -71,71 +71,41 @@ class Metrics:
     def __init__(self) -> None:
         # Not the library's global registry, in which a name can be used once a process only.
         self.registry = registry = CollectorRegistry()
-        self.utterances = Counter(
-            "stark_utterances", "Final utterances that the segmenter handed on.", registry=registry
+
+        def counter(name: str, says: str, *labels: str) -> Counter:
+            return Counter(f"stark_{name}", says, labels, registry=registry)
+
+        def gauge(name: str, says: str, *labels: str) -> Gauge:
+            return Gauge(f"stark_{name}", says, labels, registry=registry)
+
+        def histogram(name: str, says: str, label: str, buckets: Sequence[float]) -> Histogram:
+            return Histogram(
+                f"stark_{name}_seconds", says, [label], registry=registry, buckets=buckets
+            )
+
+        self.utterances = counter("utterances", "Final utterances that the segmenter handed on.")
+        self.captions = counter("captions", "Caption messages published.", "kind", "engine")
+        self.filtered = counter("filtered", "Transcripts not shown.", "reason")
+        self.corrections = counter("corrections", "Applications of a dictionary rule.")
+        self.stage = histogram(
+            "stage", "Time that one stage took for one utterance.", "stage", _STAGE_S
         )
-        self.captions = Counter(
-            "stark_captions",
-            "Caption messages published.",
-            ["kind", "engine"],  # kind: partial or final
-            registry=registry,
-        )
-        self.filtered = Counter(
-            "stark_filtered", "Transcripts not shown.", ["reason"], registry=registry
-        )
-        self.corrections = Counter(
-            "stark_corrections", "Applications of a dictionary rule.", registry=registry
-        )
-        self.stage = Histogram(
-            "stark_stage_seconds",
-            "Time that one stage took for one utterance.",
-            ["stage"],
-            registry=registry,
-            buckets=_STAGE_S,
-        )
-        self.latency = Histogram(
-            "stark_last_syllable_to_caption_seconds",
-            "From the last syllable to the published caption.",
-            ["pass"],  # partial or final
-            registry=registry,
-            buckets=_LATENCY_S,
-        )
-        self.glass = Histogram(
-            "stark_glass_seconds",
-            "From publishing a caption to the display's word that it is painted.",
-            ["kind"],
-            registry=registry,
-            buckets=_GLASS_S,
-        )
-        self.clients = Gauge("stark_clients", "Connected displays.", ["kind"], registry=registry)
-        self.slow_clients = Counter(
-            "stark_slow_clients", "Displays cut off because they did not read.", registry=registry
-        )
-        self.client_errors = Counter(
-            "stark_client_errors", "Messages from displays refused.", ["code"], registry=registry
-        )
-        self.refused = Counter(
-            "stark_refused",
-            "Requests refused because their address has had too many.",
-            ["code"],
-            registry=registry,
-        )
-        self.dropped = Counter(
-            "stark_dropped", "Items dropped from a full queue.", ["queue"], registry=registry
-        )
-        self.queue_depth = Gauge(
-            "stark_queue_depth", "Items waiting in a queue.", ["queue"], registry=registry
-        )
-        self.engine_errors = Counter(
-            "stark_engine_errors",
-            "Utterances on which an engine failed.",
-            ["stage"],
-            registry=registry,
-        )
+        # Of the passes partial and final.
+        latency = "From the last syllable to the published caption."
+        self.latency = histogram("last_syllable_to_caption", latency, "pass", _LATENCY_S)
+        painted = "From publishing a caption to the display's word that it is painted."
+        self.glass = histogram("glass", painted, "kind", _GLASS_S)
+        self.clients = gauge("clients", "Connected displays.", "kind")
+        self.slow_clients = counter("slow_clients", "Displays cut off because they did not read.")
+        self.client_errors = counter("client_errors", "Messages from displays refused.", "code")
+        too_many = "Requests refused because their address has had too many."
+        self.refused = counter("refused", too_many, "code")
+        self.dropped = counter("dropped", "Items dropped from a full queue.", "queue")
+        self.queue_depth = gauge("queue_depth", "Items waiting in a queue.", "queue")
+        failed = "Utterances on which an engine failed."
+        self.engine_errors = counter("engine_errors", failed, "stage")
         self._engine = _EngineMetrics(registry)
-        self._state = Gauge(
-            "stark_state", "1 for the daemon's state, 0 for others.", ["state"], registry=registry
-        )
+        self._state = gauge("state", "1 for the daemon's state, 0 for others.", "state")
         # The queues count since the start; a Prometheus counter is told the increase.
         self._dropped: dict[str, int] = {}
         # A series that is missing until the first display comes cannot be alarmed on.

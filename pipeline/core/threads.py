@@ -14,7 +14,7 @@ from contextlib import contextmanager
 
 import structlog
 
-from pipeline.core.shortage import without_resources
+from pipeline.core.errors import without_resources
 
 log = structlog.get_logger()
 

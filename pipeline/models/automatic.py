@@ -11,8 +11,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from pipeline.config.schema import Settings
 from pipeline.core.errors import ConfigError, ModelError
-from pipeline.core.extras import require_extra
 from pipeline.core.files import write_whole
+from pipeline.core.resources import require_extra
 from pipeline.models.crash_history import crash_history
 from pipeline.models.library import ModelLibrary
 from pipeline.models.registry import KEYS, STARTER, Model, Role, shipped

@@ -14,8 +14,7 @@ from pipeline.core.percentiles import spread
 from pipeline.core.types import Correction
 from pipeline.evaluation.score import Score
 from pipeline.protocol.caption import CaptionMessage
-from pipeline.records.summary import STAGES
-from pipeline.records.terms import TermTally
+from pipeline.records.summary import STAGES, TermTally
 from pipeline.records.translation import TranslationRecord
 from pipeline.records.utterance import UtteranceRecord
 from pipeline.review.rendering import render_part

@@ -26,8 +26,8 @@ from pipeline.protocol.caption import Count
 from pipeline.protocol.codec import parse_json
 from pipeline.records.utterance import UtteranceRecord
 from pipeline.review.wording import doubt
-from pipeline.session.folders import unwritable
 from pipeline.session.reader import JOURNAL, Session, read_session_lines
+from pipeline.session.recorder import unwritable
 from pipeline.session.recordings import recording_path
 from pipeline.session.training_pairs import (
     PAIRS,

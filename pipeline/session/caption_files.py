@@ -2,18 +2,203 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import errno
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
-from pipeline.captions.subtitles import Side
-from pipeline.core.files import LineFile
+from pipeline.captions.subtitles import (
+    Cue,
+    Side,
+    cues,
+    follow,
+    srt,
+    srt_cue,
+    txt,
+    txt_cue,
+    vtt,
+    vtt_cue,
+)
+from pipeline.core.errors import SessionError
+from pipeline.core.files import GrowingFile, LineFile, do_all
 from pipeline.protocol.caption import CaptionMessage
-from pipeline.protocol.codec import encode
+from pipeline.protocol.codec import encode, parse_caption
 from pipeline.records.events import Record
 from pipeline.records.translation import TranslationRecord
 from pipeline.records.utterance import UtteranceRecord
-from pipeline.session.reader import JOURNAL, journal_name
-from pipeline.session.transcripts import Transcripts
+from pipeline.session.reader import JOURNAL, journal_name, read_session_lines
+
+_WAITING = 1_000
+"""Cues queued while a file cannot be written; with more, it is rewritten from the journal."""
+
+
+class _Subtitles:
+    """One file. `waiting` are cues to append, `stale` asks for rewriting it as a whole."""
+
+    def __init__(
+        self,
+        path: Path,
+        whole: Callable[[Iterable[Cue]], str],
+        one: Callable[[int, Cue], str],
+        *,
+        keep: bool,
+    ) -> None:
+        self.file = GrowingFile(path, keep=keep)
+        self.waiting: list[Cue] = []
+        self.stale = False
+        self._cues = 0
+        self._whole = whole
+        self._one = one
+        if not keep:
+            self.clear()
+
+    def clear(self) -> None:
+        self.file.clear()
+        self.file.append(self._whole([]).encode())  # a WebVTT file has a header
+
+    def add(self, cue: Cue) -> None:
+        if len(self.waiting) < _WAITING:
+            self.waiting.append(cue)
+        else:
+            self.stale = True
+
+    def replace(self, every: Sequence[Cue]) -> None:
+        self.file.replace(self._whole(every).encode())
+        self._cues = len(every)
+        self.waiting.clear()
+        self.stale = False
+
+    def append(self) -> None:
+        while self.waiting:
+            self.file.append(self._one(self._cues + 1, self.waiting[0]).encode())
+            self._cues += 1
+            del self.waiting[0]  # only now: what could not be written is tried again
+
+
+class Transcripts:
+    """The files of a session, three for each of its languages."""
+
+    def __init__(
+        self,
+        folder: Path,
+        langs: Mapping[Side, str],
+        journal: str = JOURNAL,
+        *,
+        keep: bool = False,
+    ) -> None:
+        """Make those of `langs`, which hold the captions of a journal. Raises OSError.
+
+        With `keep` they stay as they are until `clear`.
+        """
+        self._folder = folder
+        self._journal = journal
+        self._newest_id = self._newest_seq = -1
+        self._held: dict[int, CaptionMessage | None] = {}
+        self._last: dict[Side, Cue | None] = dict.fromkeys(langs)
+        self._files = {
+            side: [
+                _Subtitles(folder / f"transcript.{langs[side]}.{ending}", whole, one, keep=keep)
+                for ending, whole, one in (
+                    ("srt", srt, srt_cue),
+                    ("vtt", vtt, lambda _, cue: vtt_cue(cue)),
+                    ("txt", txt, lambda _, cue: txt_cue(cue)),
+                )
+            ]
+            for side in langs
+        }
+
+    def clear(self) -> None:
+        """Begin all files anew. Raises OSError."""
+        for subtitles in (each for files in self._files.values() for each in files):
+            subtitles.clear()
+
+    def hold(self, caption_id: int) -> None:
+        """Write nothing of this caption until `settle`: it may change."""
+        if caption_id in self._held:
+            return
+        self._held[caption_id] = None
+        if caption_id <= self._newest_id:
+            # An operator's text of it may be there, which has been taken back since.
+            for subtitles in (each for files in self._files.values() for each in files):
+                subtitles.stale = True
+
+    def settle(self, caption_id: int | None = None) -> None:
+        """Write a caption that was held as it is now; without an id all."""
+        keys = list(self._held) if caption_id is None else [caption_id]
+        for key in keys:
+            if message := self._held.pop(key, None):
+                self.add(message)
+
+    def add(self, message: CaptionMessage) -> None:
+        """Take a final caption in. A version of an earlier one makes the files anew."""
+        if message.id in self._held:
+            self._held[message.id] = message
+            return
+        # Ids grow as utterances end; a caption with a lower one is a change to what is written.
+        latest = message.id > self._newest_id
+        self._newest_id = max(self._newest_id, message.id)
+        self._newest_seq = max(self._newest_seq, message.seq)
+        for side, files in self._files.items():
+            if not latest:
+                for subtitles in files:
+                    subtitles.stale = True
+            elif cue := follow(last := self._last[side], message, side):
+                self._last[side] = cue
+                for subtitles in files:
+                    subtitles.add(cue)
+                    # A typed cue before it is to end where this one begins: it is written already.
+                    subtitles.stale |= last is not None and message.start_s < last.end_s
+
+    def remake(self) -> None:
+        """Make the files anew from the journal as it is, whatever was taken in before."""
+        # What was held is in the journal, and so in the new files: its next version is a change.
+        self._newest_id = max(self._newest_id, *self._held, -1)
+        self._held.clear()
+        self._newest_seq = -1
+        for files in self._files.values():
+            for subtitles in files:
+                subtitles.waiting.clear()
+                subtitles.stale = True
+
+    def flush(self) -> None:
+        """Write the files; the journal must have been written before.
+
+        Raises the first OSError after trying every file; what is not written stays queued.
+        """
+        every: dict[Side, list[Cue]] = {}
+
+        def write(side: Side, subtitles: _Subtitles) -> None:
+            if subtitles.stale:
+                if not every:  # read once, if at all
+                    every.update(self._from_journal())
+                subtitles.replace(every[side])
+            subtitles.append()
+
+        do_all(
+            partial(write, side, subtitles)
+            for side, files in self._files.items()
+            for subtitles in files
+        )
+
+    def close(self) -> None:
+        """Close the files."""
+        for files in self._files.values():
+            for subtitles in files:
+                subtitles.file.close()
+
+    def _from_journal(self) -> dict[Side, list[Cue]]:
+        """Return all cues of the journal. Raises OSError if a caption is missing in it."""
+        try:
+            messages = read_session_lines(self._folder / self._journal, parse_caption)
+        except SessionError as error:
+            raise OSError(errno.EIO, error.message) from None
+        # A journal that could not be written lacks captions that the files have.
+        if max((message.seq for message in messages), default=-1) < self._newest_seq:
+            raise OSError(errno.EIO, "the journal is not written yet")
+        messages = [message for message in messages if message.id not in self._held]
+        made = {side: cues(messages, side) for side in self._files}
+        self._last = {side: every[-1] if every else None for side, every in made.items()}
+        return made
 
 
 class CaptionFiles:
@@ -31,7 +216,7 @@ class CaptionFiles:
         # One lock for the folder is enough: who has the first journal has the session.
         if journal == JOURNAL:
             self.journal.lock()
-        self._transcripts = Transcripts(folder, langs, journal, keep=keep)
+        self.transcripts = Transcripts(folder, langs, journal, keep=keep)
 
     def __len__(self) -> int:
         """Return how many lines of the journal wait for the disk."""
@@ -40,38 +225,23 @@ class CaptionFiles:
     def add(self, message: CaptionMessage) -> None:
         """Write a final caption."""
         self.journal.add(encode(message) + b"\n")
-        self._transcripts.add(message)
+        self.transcripts.add(message)
 
     def restore(self, messages: Iterable[CaptionMessage]) -> None:
         """Make the transcripts of what is in the journal already. Raises OSError."""
-        self._transcripts.clear()
+        self.transcripts.clear()
         for message in messages:
-            self._transcripts.add(message)
-
-    def hold(self, caption_id: int) -> None:
-        """Write no transcript of a caption until `settle`: it may change."""
-        self._transcripts.hold(caption_id)
-
-    def settle(self, caption_id: int | None = None) -> None:
-        """Write the transcript of a caption that was held; without an id of all."""
-        self._transcripts.settle(caption_id)
-
-    def remake(self) -> None:
-        """Make the transcripts anew from the journal as it is."""
-        self._transcripts.remake()
+            self.transcripts.add(message)
 
     def flush(self) -> None:
         """Write what waits, the transcripts after the journal. Raises OSError."""
-        try:
-            self.journal.flush()
-        finally:
-            # Even then: what a transcript only appends needs no journal.
-            self._transcripts.flush()
+        # Both in any case: what a transcript only appends needs no journal.
+        do_all((self.journal.flush, self.transcripts.flush))
 
     def close(self) -> None:
         """Close all files."""
         self.journal.close()
-        self._transcripts.close()
+        self.transcripts.close()
 
 
 class CaptionsByLanguage:
@@ -110,33 +280,26 @@ class CaptionsByLanguage:
     def settle(self, record: Record) -> None:
         """Write the transcripts that waited for an utterance's record."""
         if isinstance(record, TranslationRecord) and record.target in self.files:
-            self.files[record.target].settle(record.id)
+            self.files[record.target].transcripts.settle(record.id)
         elif isinstance(record, UtteranceRecord):
-            self.files[self.first].settle(record.id)
+            self.files[self.first].transcripts.settle(record.id)
             if record.filtered:  # then no record of a translation follows
                 self.settle_all(record.id)
 
     def settle_all(self, caption_id: int | None = None) -> None:
         """Write the transcripts of a caption that was held; without an id of all."""
         for files in self.files.values():
-            files.settle(caption_id)
+            files.transcripts.settle(caption_id)
 
     def remake(self) -> None:
         """Make all transcripts anew."""
         for files in self.files.values():
-            files.remake()
+            files.transcripts.remake()
 
     def flush(self) -> None:
         """Write what waits, of each language; then raise the first OSError."""
-        failed: OSError | None = None
-        for files in self.files.values():
-            try:
-                files.flush()
-            except OSError as error:
-                # One full or broken file must not keep the other languages from the disk.
-                failed = failed or error
-        if failed is not None:
-            raise failed
+        # One full or broken file must not keep the other languages from the disk.
+        do_all(files.flush for files in self.files.values())
 
     def close(self) -> None:
         """Close all files."""

@@ -11,8 +11,9 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import TypeAlias
 
@@ -32,13 +33,43 @@ from pipeline.records.events import Record, RecordsDroppedEvent, ResumedEvent
 from pipeline.records.summary import SummaryBuilder, SummaryRecord
 from pipeline.records.utterance import UtteranceRecord
 from pipeline.session.caption_files import CaptionsByLanguage
-from pipeline.session.folders import make_folder, unwritable
-from pipeline.session.reader import parse_record
+from pipeline.session.reader import parse_record, session_name
 from pipeline.session.recordings import KeepAudio, Recordings
 from pipeline.session.redact import Purges, event_of
 from pipeline.session.resume import Unfinished
 from pipeline.session.retention import prune_older
 from pipeline.session.training_pairs import Pairs
+
+
+def make_folder(directory: Path, started_utc: datetime) -> Path:
+    """Create and return `directory/<start time>`, with a number appended if that exists.
+
+    The time is that of the church, where the machine stands, with its offset unless that is 0.
+    Raises SessionError (session-unwritable).
+    """
+    stamp = session_name(started_utc)
+    folder = directory / stamp
+    # mkdir decides, not a look before it: another program may be at the same second.
+    for number in count(2):
+        try:
+            folder.mkdir(parents=True)
+        except FileExistsError:
+            folder = directory / f"{stamp}-{number}"
+        except OSError as error:
+            raise unwritable(folder, error.strerror or str(error)) from None
+        else:
+            break
+    return folder
+
+
+def unwritable(path: Path, reason: str) -> SessionError:
+    """Return the error of a session that cannot be written."""
+    return SessionError(
+        "session-unwritable",
+        f"{path} cannot be written: {reason}.",
+        "Set session.directory (or --sessions) to a folder that can be written.",
+    )
+
 
 log = structlog.get_logger()
 
@@ -50,33 +81,8 @@ _AT_ONCE = 1000
 """Records of an earlier run taken in before what they lead to is written."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    """A record, made into a line where it was made."""
-
-    record: Record
-    line: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class _Hold:
-    """A caption whose final may change until its utterance's record comes."""
-
-    id: int
-    lang: str
-    """The target's."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Sound:
-    """The samples of an utterance."""
-
-    record: UtteranceRecord
-    pcm: Pcm
-
-
-_Caption: TypeAlias = tuple[CaptionMessage, str]  # and its language, as in _Hold
-_Item: TypeAlias = _Caption | _Entry | _Sound | SessionSettings | Redaction | _Hold
+_Work: TypeAlias = Callable[[], object]
+"""What the thread is to do: records are made into lines where they are made."""
 
 
 class SessionRecorder:
@@ -127,7 +133,7 @@ class SessionRecorder:
         self._files = (self._captions, self._pairs, self._diagnostics, self._summary)
         self._tally = SummaryBuilder()
         self._on_fault = on_fault
-        self._queue: queue.Queue[_Item | None] = queue.Queue(_QUEUE)
+        self._queue: queue.Queue[_Work | None] = queue.Queue(_QUEUE)
         self._keeping, self._may_prune, self._earlier = keeping, True, earlier
         self._recordings = Recordings(self.folder, keeping.keep_audio)
         self._thread = Thread(self._run, "diagnostics", failed=self._broke, again=True)
@@ -172,26 +178,26 @@ class SessionRecorder:
 
     def record(self, record: Record) -> None:
         """Keep a record: of an utterance, a second final, how the daemon is, or an event."""
-        self._put(_Entry(record, _line(record)))
+        self._put(partial(self._add_record, record, _line(record)))
 
     def sound(self, record: UtteranceRecord, pcm: Pcm) -> None:
         """Keep an utterance's samples after its record, if asked for and the disk keeps up."""
         if self._recordings.wants(record) and self._queue.qsize() < _SOUNDS:
-            self._put(_Sound(record, pcm))
+            self._put(partial(self._add_sound, record, pcm))
 
     def caption(self, message: CaptionMessage, lang: str) -> None:
         """Keep a caption of a target language for good; not one that is not final."""
         if message.final:
-            self._put((message, lang))
+            self._put(partial(self._add_caption, message, lang))
 
     def hold(self, caption_id: int, lang: str) -> None:
         """Keep a caption in the journal only until its utterance's record comes: it may go on."""
-        self._put(_Hold(caption_id, lang))
+        self._put(lambda: self._captions.files[lang].transcripts.hold(caption_id))
 
     def configure(self, keeping: SessionSettings) -> None:
         """Remove what older sessions are past these limits, and keep sound as they say from now."""
         self._recordings.keep = keeping.keep_audio
-        self._put(keeping)
+        self._put(lambda: prune_older(keeping, self.folder))
 
     def purge(self, purge: Redaction) -> None:
         """Take what was said in a stretch of time out of all files, however long that takes.
@@ -200,7 +206,7 @@ class SessionRecorder:
         """
         self._purges.ask(purge)
         with suppress(queue.Full):  # then there is enough in it to wake the thread
-            self._queue.put_nowait(purge)
+            self._queue.put_nowait(lambda: None)
 
     def await_mark(self, timeout_s: float) -> bool:
         """Wait until a kill can no longer lose the last purge; return whether it is so."""
@@ -253,9 +259,9 @@ class SessionRecorder:
         self._diagnostics.add(_line(resumed))
         self._write()
 
-    def _put(self, item: _Item) -> None:
+    def _put(self, work: _Work) -> None:
         try:
-            self._queue.put_nowait(item)
+            self._queue.put_nowait(work)
         except queue.Full:
             # Several threads put, and `+=` is a read and a write.
             with self._lock:
@@ -282,9 +288,9 @@ class SessionRecorder:
             # hold up the start.
             self._may_prune = False
             prune_older(self._keeping, self.folder)
-        while (item := self._queue.get()) is not None:
+        while (work := self._queue.get()) is not None:
             self._busy_since_s = time.monotonic()
-            self._take(item)
+            work()
             self._write()
             self._busy_since_s = 0.0
         # No record follows any more that a held caption could wait for.
@@ -295,25 +301,21 @@ class SessionRecorder:
         for file in self._files:
             file.close()
 
-    def _take(self, item: _Item) -> None:
-        match item:
-            case (CaptionMessage() as message, lang):
-                # A caption may come after its stretch of time was taken off the record.
-                if not self._purges.takes(message):
-                    self._captions.files[lang].add(message)
-                    if lang == self._captions.first:
-                        self._pairs.follow(message)
-            case _Hold(caption_id, lang):
-                self._captions.files[lang].hold(caption_id)
-            case _Entry(record, line):
-                if not self._purges.takes(record):
-                    self._diagnostics.add(line)
-                    self._take_in(record)
-            case _Sound(record, pcm):
-                if not self._purges.takes(record):
-                    self._recordings.add(record, pcm)
-            case SessionSettings():
-                prune_older(item, self.folder)
+    def _add_caption(self, message: CaptionMessage, lang: str) -> None:
+        # A caption may come after its stretch of time was taken off the record.
+        if not self._purges.takes(message):
+            self._captions.files[lang].add(message)
+            if lang == self._captions.first:
+                self._pairs.follow(message)
+
+    def _add_record(self, record: Record, line: bytes) -> None:
+        if not self._purges.takes(record):
+            self._diagnostics.add(line)
+            self._take_in(record)
+
+    def _add_sound(self, record: UtteranceRecord, pcm: Pcm) -> None:
+        if not self._purges.takes(record):
+            self._recordings.add(record, pcm)
 
     def _take_in(self, record: Record) -> None:
         if isinstance(record, UtteranceRecord):

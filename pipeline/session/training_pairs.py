@@ -20,7 +20,7 @@ from pydantic import TypeAdapter
 
 from pipeline.captions.board import is_by_operator
 from pipeline.core.errors import ProtocolError
-from pipeline.core.files import LineFile
+from pipeline.core.files import LineFile, do_all
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.protocol.codec import parse_json
 from pipeline.records.quality import Decision, Flag
@@ -301,8 +301,7 @@ class Pairs:
             filed = {key for name in NAMES for key in self._refile(name)}
             self._bring_back(self._changed - filed)
             self._changed.clear()
-        for each in self.files.values():
-            each.file.flush()
+        do_all(each.file.flush for each in self.files.values())
 
     def close(self) -> None:
         """Close the files."""

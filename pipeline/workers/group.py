@@ -18,11 +18,10 @@ from pipeline.workers.base import Worker
 from pipeline.workers.comparer import LIMIT, Compare
 from pipeline.workers.degradation import Degradation
 from pipeline.workers.engines import Engines
-from pipeline.workers.listener import Listen
+from pipeline.workers.listener import FallbackDetector, Listen
 from pipeline.workers.queues import UtteranceQueue
 from pipeline.workers.target import TargetWorkers
 from pipeline.workers.transcriber import Transcribe
-from pipeline.workers.vad_fallback import FallbackDetector
 
 SILENT_S = 20.0
 """Seconds without a sign of life after which the listen thread counts as hung. A microphone that

@@ -113,18 +113,32 @@ class DraftQueue(queue.Queue[Draft | None]):
             self._asked.clear()
 
 
-class UtteranceQueue:
+class _Asked:
+    """What the queues to the quick translators share: retranslations, and an end."""
+
+    def __init__(self) -> None:
+        self._asked: deque[Retranslation] = deque()
+        self._closed = False
+        self._changed = threading.Condition()
+        """Guards all that waits."""
+
+    def ask(self, request: Retranslation) -> None:
+        """Add a retranslation; never waits. A language that rests translates it as well."""
+        with self._changed:
+            self._asked.append(request)
+            self._changed.notify_all()
+
+
+class UtteranceQueue(_Asked):
     """Carries utterances from one thread to another."""
 
     def __init__(self, limit: int = 32) -> None:
+        super().__init__()
         self._limit = limit
         self._finals: deque[Utterance] = deque()
         self._partial: Utterance | None = None
         self._eager: Utterance | None = None
-        self._asked: deque[Retranslation] = deque()
         self._resumed: dict[int, int] = {}
-        self._closed = False
-        self._changed = threading.Condition()
         self.replaced_partials = 0
 
     def __len__(self) -> int:
@@ -179,12 +193,6 @@ class UtteranceQueue:
                 self._finals[at] = final
         return True
 
-    def ask(self, request: Retranslation) -> None:
-        """Add a retranslation; never waits."""
-        with self._changed:
-            self._asked.append(request)
-            self._changed.notify_all()
-
     def take(self) -> Utterance | Retranslation | None:
         """Wait for the next final, else a retranslation, else the newest partial. None: the end.
 
@@ -224,7 +232,7 @@ class UtteranceQueue:
             self._changed.notify_all()
 
 
-class TranscriptQueue:
+class TranscriptQueue(_Asked):
     """Carries transcripts to an extra target: whole ones in order, only the newest partial.
 
     Putting never waits, however slow the language is: `Utterance.pcm` of whole ones is left
@@ -233,16 +241,14 @@ class TranscriptQueue:
 
     def __init__(self, may_fill: Callable[[], bool]) -> None:
         """`may_fill`: whether there is time for what was said before somebody watched."""
+        super().__init__()
         self._may_fill = may_fill
         self._whole: deque[tuple[Transcript, float]] = deque()  # with the time of its coming
         self._partial: Transcript | None = None
         self._fills: deque[Transcript] = deque(maxlen=_FILLS)
         self._handed: deque[int] = deque(maxlen=_HANDED)
-        self._asked: deque[Retranslation] = deque()
         self._is_resting = False
         self._woke_s = -math.inf
-        self._closed = False
-        self._changed = threading.Condition()
 
     def __len__(self) -> int:
         """Return how many whole transcripts of what is said now wait."""
@@ -291,12 +297,6 @@ class TranscriptQueue:
             self._is_resting = resting
             if resting:
                 self._drop()
-
-    def ask(self, request: Retranslation) -> None:
-        """Add a text of an operator's; never waits. A resting language translates it as well."""
-        with self._changed:
-            self._asked.append(request)
-            self._changed.notify_all()
 
     def take(self) -> Transcript | Retranslation | None:
         """Wait for the next whole one, else a retranslation, the partial, one to fill in.

@@ -18,12 +18,11 @@ from pipeline.engines.process.sharing import is_there
 from pipeline.engines.protocols import Translator
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.text.language_check import gibberish
-from pipeline.workers.base import FAULTS_IN_A_ROW, Worker, is_unusable
+from pipeline.workers.base import FAULTS_IN_A_ROW, Worker, WorkLog, is_unusable
 from pipeline.workers.commits import Commitments
 from pipeline.workers.degradation import Degradation, Rung
 from pipeline.workers.queues import DraftQueue, Retranslation, TranscriptQueue
 from pipeline.workers.steps import as_final, source_caption, translate
-from pipeline.workers.work_log import WorkLog
 
 _REST_S = (15.0, 60.0)
 """How long the quick translator is left alone after too many errors: at first, and at most."""

@@ -23,11 +23,10 @@ from pipeline.text.language_check import gibberish
 from pipeline.text.local_agreement import revised_words
 from pipeline.text.output_language import OutputLanguage
 from pipeline.text.sentence_end import HALF
-from pipeline.workers.base import FAULTS_IN_A_ROW, Worker, is_unusable
+from pipeline.workers.base import FAULTS_IN_A_ROW, Worker, WorkLog, is_unusable
 from pipeline.workers.degradation import Degradation
 from pipeline.workers.queues import Draft, DraftQueue, Retranslation
 from pipeline.workers.steps import as_final, blend, translate
-from pipeline.workers.work_log import WorkLog
 
 _STREAM_S = 0.25
 """The final's words reach the screen at most this often."""

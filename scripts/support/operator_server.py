@@ -31,7 +31,7 @@ from pipeline.core.types import (
 from pipeline.daemon.captions.targets import Targets
 from pipeline.daemon.context.context import make_context
 from pipeline.daemon.context.opening import OpenSession
-from pipeline.daemon.desk.live_check import DeskCheck
+from pipeline.daemon.desk.live_check import LiveCheck
 from pipeline.daemon.desk.operator_commands import OperatorCommands
 from pipeline.daemon.desk.service_notes import ServiceNotes
 from pipeline.dictionary.matcher import correct
@@ -104,7 +104,7 @@ class OperatorServer(DisplayServer):
             workers = idle_workers(self.settings, self.hearing)
             self.targets = Targets(self.settings, context, workers, lambda _: None)
             self.coordinator = self.targets[0].coordinator
-            self.check = DeskCheck(
+            self.check = LiveCheck(
                 context,
                 self.coordinator,
                 lambda: self.settings,
@@ -115,7 +115,7 @@ class OperatorServer(DisplayServer):
                 self.targets,
                 self.hearing,
                 _reload,
-                desk_check=self.check,
+                live_check=self.check,
                 notes=ServiceNotes(context, self.folder, "en"),
             )
             self.facts.has_begun = True

@@ -48,11 +48,9 @@ NOT_TESTED_ALONE = {
     "protocol/past_services",
     "config/section",  # through the sections that it is the base of
     "daemon/context/context",  # through the parts that get it
-    "daemon/life/model_files",  # with a file that has changed: faults/test_bad_models.py
     # A reference is read by all of these together: church/scripture/test_references.py
     *(f"church/scripture/{name}" for name in ("mention", "reference_reader", "reference_numbers")),
     "church/scripture/versification",
-    "workers/base",  # through each worker
 }
 
 MOST_LINES = 450

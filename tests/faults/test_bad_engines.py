@@ -37,10 +37,8 @@ class FailsForAWhile(FakeDetector):
 def test_a_voice_activity_model_that_fails_costs_no_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        "pipeline.workers.vad_fallback.LOUD_DBFS", -70.0
-    )  # the script is very quiet
-    monkeypatch.setattr("pipeline.workers.vad_fallback._REST_S", (0.01, 0.01))
+    monkeypatch.setattr("pipeline.workers.listener.LOUD_DBFS", -70.0)  # the script is very quiet
+    monkeypatch.setattr("pipeline.workers.listener._REST_S", (0.01, 0.01))
     seen: list[dict[str, Any]] = []
 
     async def watch(service: Service) -> None:

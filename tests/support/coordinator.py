@@ -18,7 +18,7 @@ from pipeline.daemon.captions.targets import Targets
 from pipeline.daemon.context.context import make_context
 from pipeline.daemon.context.opening import OpenSession
 from pipeline.daemon.context.sinks import Screen
-from pipeline.daemon.desk.live_check import DeskCheck
+from pipeline.daemon.desk.live_check import LiveCheck
 from pipeline.daemon.desk.operator_commands import OperatorCommands
 from pipeline.daemon.desk.service_notes import ServiceNotes
 from pipeline.dictionary.store import Dictionary
@@ -58,8 +58,8 @@ class CaptionScreen(Screen):
 class CoordinatorFixture:
     """A coordinator and its commands, with all they work on real, and a hub nobody connects to.
 
-    Without `church_words` dictionary, glossary and verses are off: to read those that ship takes
-    longer than all else here, most of all a Bible where the user has an index of it.
+    Without `church_words` dictionary and glossary are off; verses are, unless `flags` say
+    otherwise. To read those that ship takes longer than all else here, most of all a Bible.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class CoordinatorFixture:
     ) -> None:
         needed: dict[str, Any] = {"session.directory": str(tmp_path), "operator.token": "secret"}
         needed |= {"dictionary.enabled": church_words, "church.glossary": church_words}
-        needed |= {} if church_words else {"church.verses": "off"}
+        needed["church.verses"] = "off"
         settings = load(flags=needed | (flags or {})).settings
         self.settings = settings
         langs = settings.translate.langs
@@ -92,7 +92,7 @@ class CoordinatorFixture:
         """Of each target language; their threads do not run."""
         self.targets = Targets(settings, self.context, self.workers, lambda _: None)
         self.coordinator = self.targets[0].coordinator
-        self.desk_check = DeskCheck(
+        self.live_check = LiveCheck(
             self.context,
             self.coordinator,
             lambda: settings,
@@ -104,7 +104,7 @@ class CoordinatorFixture:
             self.targets,
             self.hearing,
             self.reload,
-            desk_check=self.desk_check,
+            live_check=self.live_check,
             notes=self.notes,
         )
         self.reloads = 0

@@ -6,7 +6,7 @@ import asyncio
 import os
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import orjson
 from websockets.asyncio.client import ClientConnection, connect
@@ -34,6 +34,8 @@ SCRIPT = [
     for n, word in enumerate(["one", "two", "three", "four", "five", "six"])
 ]
 DURATION_S = 20.0
+SHORT, SHORT_S = SCRIPT[:4], 14.0
+"""For what is run often."""
 MARIAN = FakeTranslator("marian")
 GEMMA = FakeTranslator("gemma")
 UPGRADE = (
@@ -100,7 +102,7 @@ class Service:
             mode=mode,  # type: ignore[arg-type]
         )
 
-    def run(self, beside: Callable[[Service], Awaitable[None]] | None = None) -> int:
+    def run(self, beside: Callable[[Self], Awaitable[None]] | None = None) -> int:
         async def both() -> int:
             run = asyncio.create_task(self.app.run())
             if beside is not None:
@@ -126,6 +128,14 @@ class Service:
 
     def finals(self) -> list[tuple[int, str]]:
         return [(line["id"], line["target"]["engine"]) for line in self.journal()]
+
+
+class ShortService(Service):
+    """One in which four sentences are spoken, unless it is given something else."""
+
+    def __init__(self, tmp_path: Path, **parts: Any) -> None:
+        source = FakeSource(pcm_of(SHORT, SHORT_S))
+        super().__init__(tmp_path, **{"source": source, **parts})
 
 
 async def until(

@@ -77,6 +77,10 @@ class Church:
             for message in board.purge(Redaction(from_s, to_s)):
                 self.publisher.offer(message, lang)
 
+    async def arrives(self) -> None:
+        """Wait until the stream has all that was said."""
+        await reaches(lambda: not self.publisher.waiting)
+
     async def close(self) -> None:
         await asyncio.to_thread(self.publisher.close)
 

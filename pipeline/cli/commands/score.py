@@ -27,8 +27,8 @@ from pipeline.models.library import ModelLibrary
 from pipeline.models.resolve import resolve
 from pipeline.records.quality import Decision, LogProbability, QualityEstimator
 from pipeline.review.store import Review, hold_session, read_decisions
-from pipeline.session.folders import unwritable
 from pipeline.session.reader import JOURNAL, Session
+from pipeline.session.recorder import unwritable
 from pipeline.session.training_pairs import (
     NAMES,
     PAIRS,

@@ -11,8 +11,7 @@ from contextlib import suppress
 from pipeline.core.errors import ProtocolError
 from pipeline.core.types import Caption, Transcript
 from pipeline.daemon.captions.coordinator import CaptionCoordinator
-from pipeline.daemon.captions.late_translations import LateTranslations
-from pipeline.daemon.captions.retranslations import Retranslations
+from pipeline.daemon.captions.retranslations import LateTranslations, Retranslations
 from pipeline.daemon.context.context import DaemonContext, Target
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.workers.target import TargetWorkers

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from pipeline.config.schema import Settings
 from pipeline.core.metrics import Metrics
 from pipeline.core.reports import Emit
 from pipeline.core.types import Mode
-from pipeline.daemon.context.held_finals import DoubtDesk, open_doubt_desk
+from pipeline.daemon.context.held_finals import HeldFinals, open_held_finals
 from pipeline.daemon.context.opening import OpenSession, open_session
 from pipeline.daemon.context.service_sinks import (
     MetricsSink,
@@ -27,7 +27,7 @@ from pipeline.daemon.context.service_sinks import (
 from pipeline.daemon.context.sinks import Screen, Sink
 from pipeline.daemon.context.state import DaemonState, StateAnnouncer
 from pipeline.daemon.context.systemd import Notifier
-from pipeline.daemon.context.verse_suggestions import VerseDesk, open_verse_desk
+from pipeline.daemon.context.verse_suggestions import VerseSuggestions, open_verse_suggestions
 from pipeline.dictionary.store import Dictionary
 from pipeline.outputs.feed import OutputFeed
 from pipeline.protocol.caption import CaptionMessage
@@ -47,8 +47,8 @@ class Target:
     """What the captions of one target language work on."""
 
     board: CaptionBoard
-    verses: VerseDesk
-    doubts: DoubtDesk
+    verses: VerseSuggestions
+    doubts: HeldFinals
     sinks: tuple[Sink, ...]
     """The first is the record: what was shown must outlive us."""
 
@@ -113,7 +113,7 @@ def make_context(
     )
     metrics, degradation = Metrics(), Degradation()
     token = token_in_force(settings.operator.token, Path(settings.session.directory))
-    leaves = _leaves(settings, session, mode)
+    publisher, outputs, subtitles = _beyond_the_pages(settings, session, mode)
     hub = Hub(
         session.boards,
         settings.server,
@@ -122,27 +122,26 @@ def make_context(
         volunteers=Volunteers(Path(settings.session.directory)),
         metrics=metrics,
         past=PastServices(Path(settings.session.directory), running=session.recorder.folder.name),
-        subtitles=leaves.subtitles,
+        subtitles=subtitles,
     )
     record, pages, first = RecordSink(session.recorder), PageSink(hub), session.boards[0].target
     langs = [board.target for board in session.boards]
     outside: tuple[Sink, ...] = (
         # What was said is in the captions of the first target.
-        *(
-            OutputSink(feed, lang if lang in langs else first)
-            for lang, feed in leaves.outputs.items()
-        ),
-        *([SubtitleSink(leaves.subtitles)] if leaves.subtitles else []),
-        *([PublishSink(leaves.publisher)] if leaves.publisher else []),
+        *(OutputSink(feed, lang if lang in langs else first) for lang, feed in outputs.items()),
+        *([SubtitleSink(subtitles)] if subtitles else []),
+        *([PublishSink(publisher)] if publisher else []),
     )
     sinks = (record, pages, MetricsSink(metrics), screen, *outside)
 
     def target(board: CaptionBoard, alone: Settings) -> Target:
         # Operators are asked about its verses only; figures and the terminal are of it as well.
         is_first = board is session.boards[0]
-        verses = open_verse_desk(alone, hub.operators.suggest if is_first else lambda _: None)
+        verses = open_verse_suggestions(
+            alone, hub.operators.suggest if is_first else lambda _: None
+        )
         seen = sinks if is_first else (record, pages, *outside)
-        return Target(board, verses, open_doubt_desk(facts, hub), seen)
+        return Target(board, verses, open_held_finals(facts, hub), seen)
 
     alone = settings.for_each_target()
     return DaemonContext(
@@ -154,60 +153,42 @@ def make_context(
         hub=hub,
         metrics=metrics,
         notifier=Notifier(),
-        publisher=leaves.publisher,
-        outputs=leaves.outputs,
-        subtitles=leaves.subtitles,
+        publisher=publisher,
+        outputs=outputs,
+        subtitles=subtitles,
         token_place=token_place(settings.operator.token, Path(settings.session.directory)),
         sinks=sinks,
         targets=tuple(map(target, session.boards, alone)),
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Leaves:
-    """What takes captions beyond our own pages."""
-
-    publisher: Publisher | None = None
-    outputs: Mapping[str, OutputFeed] = field(default_factory=dict)
-    subtitles: LiveSubtitles | None = None
-
-
-def _leaves(settings: Settings, session: OpenSession, mode: Mode) -> _Leaves:
+def _beyond_the_pages(
+    settings: Settings, session: OpenSession, mode: Mode
+) -> tuple[Publisher | None, dict[str, OutputFeed], LiveSubtitles | None]:
     """Return what takes captions beyond our own pages, as the settings ask for it.
 
     The one gate: whatever is not a service (a rehearsal, a demonstration) sends nothing anywhere.
     """
     if mode != "live":
-        return _Leaves()
-    return _Leaves(
-        _publisher(settings, session) if settings.publish.nats else None,
-        _outputs(settings),
-        _subtitles(session) if any(each.program == "hls" for each in settings.outputs) else None,
-    )
-
-
-def _publisher(settings: Settings, session: OpenSession) -> Publisher:
-    board = session.boards[0]
-    status = ServiceStatus(
-        session=board.session,
-        mode="live",
-        source=board.source,
-        targets=settings.translate.langs,
-        state="starting",
-    )
-    return Publisher(settings.publish, status)
-
-
-def _subtitles(session: OpenSession) -> LiveSubtitles:
-    # Numbers of segments must not go back, as the computer's clock may when it is set.
-    ahead_s = time.time() - time.monotonic()
-    return LiveSubtitles(session.boards, lambda: ahead_s + time.monotonic())
-
-
-def _outputs(settings: Settings) -> dict[str, OutputFeed]:
-    """Return what shows captions in other programs, by language."""
+        return None, {}, None
+    publisher = subtitles = None
+    if settings.publish.nats:
+        board = session.boards[0]
+        status = ServiceStatus(
+            session=board.session,
+            mode="live",
+            source=board.source,
+            targets=settings.translate.langs,
+            state="starting",
+        )
+        publisher = Publisher(settings.publish, status)
+    if any(each.program == "hls" for each in settings.outputs):
+        # Numbers of segments must not go back, as the computer's clock may when it is set.
+        ahead_s = time.time() - time.monotonic()
+        subtitles = LiveSubtitles(session.boards, lambda: ahead_s + time.monotonic())
     source = settings.translate.source
-    return {
+    outputs = {
         lang: OutputFeed(named, lambda: datetime.now(UTC), "source" if lang == source else "target")
         for lang, named in by_lang(settings.outputs, settings.translate.target).items()
     }
+    return publisher, outputs, subtitles

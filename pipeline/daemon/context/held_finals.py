@@ -31,7 +31,7 @@ class HeldFinal:
     """The caption's, once it is shown."""
 
 
-class DoubtDesk:
+class HeldFinals:
     """Holds finals of one target language, by their ids.
 
     Nothing is held while no operator's page is open.
@@ -89,9 +89,9 @@ class DoubtDesk:
         )
 
 
-def open_doubt_desk(facts: DaemonState, hub: Hub) -> DoubtDesk:
-    """Return the desk of a target language, of which the operators' pages are told."""
-    return DoubtDesk(facts, hub.operators.doubtful, lambda: hub.operators.is_watched)
+def open_held_finals(facts: DaemonState, hub: Hub) -> HeldFinals:
+    """Return those of a target language; the operators' pages are told of them."""
+    return HeldFinals(facts, hub.operators.doubtful, lambda: hub.operators.is_watched)
 
 
 def _told(held: HeldFinal, left_s: float) -> DoubtfulMessage:

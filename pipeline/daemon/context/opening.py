@@ -13,8 +13,7 @@ from pipeline.config.schema import Settings
 from pipeline.core.reports import Emit
 from pipeline.core.types import Mode
 from pipeline.server.operator_token import token_in_force
-from pipeline.session.folders import unwritable
-from pipeline.session.recorder import SessionRecorder
+from pipeline.session.recorder import SessionRecorder, unwritable
 from pipeline.session.redact import finish_purges
 from pipeline.session.resume import Unfinished, unfinished_session
 

@@ -27,6 +27,13 @@ _OVER: tuple[State, ...] = ("ended", "fault")
 """States of a service that is over. Its last finals may still come, and nobody has unblanked."""
 
 
+def take_back(sink: Sink, removed: Removed) -> None:
+    """Show the messages that empty captions, as all others."""
+    for lang, messages in removed.items():
+        for message in messages:
+            sink.on_caption(message, lang)
+
+
 class RecordSink(Sink):
     """Writes to the session's folder. Redactions reach the recorder earlier than any sink."""
 
@@ -107,9 +114,7 @@ class PageSink(Sink):
     def on_redaction(self, redaction: Redaction, removed: Removed) -> None:
         """Take the captions off all displays, and the records off operators' pages."""
         # Before operators' records: the audience must not read it a moment longer.
-        for lang, messages in removed.items():
-            for message in messages:
-                self._hub.publish(message, lang)
+        take_back(self, removed)
         self._hub.operators.purge(redaction)
 
 
@@ -133,9 +138,7 @@ class PublishSink(Sink):
 
     def on_redaction(self, _: Redaction, removed: Removed) -> None:
         """Take the captions off all relays, and out of the stream."""
-        for lang, messages in removed.items():
-            for message in messages:
-                self._publisher.offer(message, lang)
+        take_back(self, removed)
 
 
 class OutputSink(Sink):
@@ -184,9 +187,7 @@ class SubtitleSink(Sink):
 
     def on_redaction(self, _: Redaction, removed: Removed) -> None:
         """Take the captions out of all segments."""
-        for lang, messages in removed.items():
-            for message in messages:
-                self._subtitles.put(message, lang)
+        take_back(self, removed)
 
 
 class MetricsSink(Sink):

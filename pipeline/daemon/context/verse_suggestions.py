@@ -27,7 +27,7 @@ log = structlog.get_logger()
 Tell = Callable[[SuggestionMessage], None]
 
 
-class VerseDesk:
+class VerseSuggestions:
     """Looks at every final. Without an index or an edition it changes nothing."""
 
     def __init__(
@@ -130,10 +130,10 @@ class VerseDesk:
         return Verse(printed(reference, edition.lang), text, edition.title, edition.lang)
 
 
-def open_verse_desk(settings: Settings, tell: Tell) -> VerseDesk:
-    """Return the desk for a service; what it lacks is logged with the command that helps."""
+def open_verse_suggestions(settings: Settings, tell: Tell) -> VerseSuggestions:
+    """Return those of a service; what it lacks is logged with the command that helps."""
     church, translate = settings.church, settings.translate
-    nothing = VerseDesk(None, None, may_air=False, tell=tell)
+    nothing = VerseSuggestions(None, None, may_air=False, tell=tell)
     if church.verses == "off":
         return nothing
     try:
@@ -144,10 +144,10 @@ def open_verse_desk(settings: Settings, tell: Tell) -> VerseDesk:
     except VersesError as error:
         _log_missing(error)
         return nothing
-    desk = VerseDesk(passages, edition, may_air=church.verses == "air", tell=tell)
+    made = VerseSuggestions(passages, edition, may_air=church.verses == "air", tell=tell)
     if passages is None:
-        desk.wait_for(_renewed(translate.source))
-    return desk
+        made.wait_for(_renewed(translate.source))
+    return made
 
 
 def _passages(lang: str) -> Passages | None:

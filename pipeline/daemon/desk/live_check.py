@@ -30,7 +30,7 @@ MakeChecks = Callable[[Settings, Listen], Iterable[Check]]
 """Makes the checks, from the settings in force and a way to listen."""
 
 
-class DeskCheck:
+class LiveCheck:
     """Belongs to the event loop's thread, but for `_run` and what that calls."""
 
     def __init__(
@@ -134,12 +134,12 @@ def loudness(levels: Sequence[Level], seconds: float) -> Heard:
     )
 
 
-def open_desk_check(
+def open_live_check(
     context: DaemonContext, coordinator: CaptionCoordinator, reload: Reload, engines: Engines
-) -> DeskCheck:
+) -> LiveCheck:
     """Return the check of a running service: of the settings in force, on the engines that run."""
 
     def make(now: Settings, listen: Listen) -> Iterator[Check]:
         return RunningChecks(now, engines, listen).checks()
 
-    return DeskCheck(context, coordinator, lambda: reload.settings, make)
+    return LiveCheck(context, coordinator, lambda: reload.settings, make)

@@ -18,13 +18,12 @@ from pipeline.core.timestamps import utc_now
 from pipeline.core.types import CommandName, SongControl
 from pipeline.daemon.captions.targets import Targets
 from pipeline.daemon.context.context import DaemonContext
-from pipeline.daemon.context.new_day import ask_for_new_session
-from pipeline.daemon.desk.live_check import DeskCheck
-from pipeline.daemon.desk.notices import Notices
+from pipeline.daemon.context.state import DaemonState
+from pipeline.daemon.desk.live_check import LiveCheck
 from pipeline.daemon.desk.service_notes import ServiceNotes
-from pipeline.daemon.desk.service_rules import HeldRules, refusal
+from pipeline.daemon.desk.service_rules import ServiceRules
 from pipeline.daemon.desk.undo import Undo
-from pipeline.daemon.desk.written_texts import Speech, WrittenTexts
+from pipeline.daemon.desk.written_texts import Notices, Speech, WrittenTexts
 from pipeline.protocol.commands import (
     AddNotesCommand,
     AddRuleCommand,
@@ -79,11 +78,11 @@ class OperatorCommands:
         hearing: Hearing,
         reload: Callable[[], Awaitable[None]],
         *,
-        desk_check: DeskCheck,
+        live_check: LiveCheck,
         notes: ServiceNotes,
     ) -> None:
         """Take the parts; `reload` reads the settings again, or raises ProtocolError."""
-        self._desk_check = desk_check
+        self._live_check = live_check
         self._facts = context.facts
         self._announcer = context.announcer
         self._dictionary = context.dictionary
@@ -97,7 +96,7 @@ class OperatorCommands:
         self._reload = reload
         self._undo = Undo()
         self._written = WrittenTexts(context, targets, hearing, self._undo)
-        self._held_rules = HeldRules(
+        self._held_rules = ServiceRules(
             context, targets[0], self._written, self._undo, lambda: hearing.heard_s
         )
 
@@ -128,7 +127,7 @@ class OperatorCommands:
             off_record=self._facts.off_record,
             song=self._song,
             off_record_s=self._facts.off_record_s,
-            check=self._desk_check.last(),
+            check=self._live_check.last(),
             suggestion=self._verses.suggestion,
             doubtful=tuple(
                 told for each in self._targets for told in each.coordinator.doubtful(now_s)
@@ -227,9 +226,10 @@ class OperatorCommands:
             case VerseCommand():
                 self._written.settle_verse(command)
             case AddRuleCommand(name=name, heard=heard, write=write):
-                self._add_rule(heard, write, held=name == "hold-rule")
+                add = self._held_rules.hold if name == "hold-rule" else self._held_rules.add
+                add(heard, write)
             case HoldTermCommand(say=say, write=write, instead=instead):
-                self._hold_term(say, write, instead)
+                self._held_rules.hold_term(say, write, instead)
             case PlainCommand():
                 self._act_plainly(command.name)
         self._note(command.name, about)
@@ -247,7 +247,7 @@ class OperatorCommands:
             case "unblank":
                 self._switch_off("blank", self._set_blank)
             case "check":
-                self._desk_check.start()
+                self._live_check.start()
             case "new-session":
                 ask_for_new_session(self._facts)
             case "off-record":
@@ -326,20 +326,20 @@ class OperatorCommands:
             for each in self._targets:
                 each.coordinator.return_to_record(self._hearing.heard_s)
 
-    def _hold_term(self, say: str, write: str, instead: str) -> None:
-        try:
-            self._held_rules.hold_term(say, write, instead)
-        except DictionaryError as error:
-            raise refusal(error) from None
-
-    def _add_rule(self, heard: str, write: str, *, held: bool) -> None:
-        try:
-            if held:
-                self._held_rules.hold(heard, write)
-            else:
-                self._held_rules.add(heard, write)
-        except DictionaryError as error:
-            raise refusal(error) from None
-
     def _note(self, name: CommandName, caption_id: int = 0) -> None:
         self._recorder.record(CommandEvent(utc=utc_now(), name=name, id=caption_id))
+
+
+def ask_for_new_session(facts: DaemonState) -> None:
+    """Let the supervisor begin a new session, as soon as nobody is speaking.
+
+    Raises ProtocolError (not-now): where there is none to begin, and while something is set that
+    the next session would not know.
+    """
+    if not facts.may_begin_anew:
+        message = "A rehearsal, a demonstration and a file are one session each."
+        raise ProtocolError("not-now", message)
+    if facts.paused or facts.blank or facts.off_record:
+        message = "Go on first: a new session is neither paused, blank nor off the record."
+        raise ProtocolError("not-now", message)
+    facts.is_new_session_wanted = True

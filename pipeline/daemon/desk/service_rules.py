@@ -8,7 +8,7 @@ Belongs to the event loop's thread.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -37,7 +37,7 @@ _MOST = 20
 """Captions that are put right at once, the newest: each is translated again."""
 
 
-class HeldRules:
+class ServiceRules:
     """Adds and holds rules, puts captions right by them, and takes both back."""
 
     def __init__(
@@ -59,14 +59,16 @@ class HeldRules:
         self._undo = undo
 
     def hold(self, heard: str, write: str) -> None:
-        """Hold a rule until the service ends. Raises DictionaryError."""
-        rule = self._dictionary.hold(heard, write)
+        """Hold a rule until the service ends. Raises ProtocolError."""
+        with refusing():
+            rule = self._dictionary.hold(heard, write)
         told = RuleMessage(id=rule.id, heard=heard, write=write, removed=False, held=True)
         self._begin(told, self._put_right(rule), lambda: self._dictionary.release(rule))
 
     def add(self, heard: str, write: str) -> None:
-        """Add a rule to the church's dictionary for good. Raises DictionaryError."""
-        rule, text = self._dictionary.add(heard, write, datetime.now(UTC))
+        """Add a rule to the church's dictionary for good. Raises ProtocolError."""
+        with refusing():
+            rule, text = self._dictionary.add(heard, write, datetime.now(UTC))
 
         def tell(*, removed: bool) -> None:
             event = RuleEvent(utc=utc_now(), id=rule.id, heard=heard, write=write, removed=removed)
@@ -75,19 +77,18 @@ class HeldRules:
             self._operators.rule(told)
 
         def back() -> None:
-            try:
+            with refusing():
                 self._dictionary.remove(text)
-            except DictionaryError as error:
-                raise refusal(error) from None
             tell(removed=True)
 
         self._undo.push(f"rule “{heard}” → “{write}”", back)
         tell(removed=False)
 
     def hold_term(self, say: str, write: str, instead: str) -> None:
-        """Hold how a word is said in the target language. Raises DictionaryError."""
+        """Hold how a word is said in the target language. Raises ProtocolError."""
         lang, glossaries = self._first.board.target, self._dictionary.glossaries
-        term = glossaries.hold(lang, say, write)
+        with refusing():
+            term = glossaries.hold(lang, say, write)
         told = RuleMessage(id=term.id, heard=say, write=write, removed=False, held=True, lang=lang)
         # Without a word in it there is nothing to look for on the screens.
         found = compile_glossary((term,), lang) if key(instead) else None
@@ -176,7 +177,11 @@ class HeldRules:
         self._operators.rule(message)
 
 
-def refusal(error: DictionaryError) -> ProtocolError:
-    """Return what operators are told of an error of the dictionary."""
-    code = _CODES.get(error.code, "rule-refused")
-    return ProtocolError(code, f"{error.message} {error.fix}".rstrip())
+@contextmanager
+def refusing() -> Iterator[None]:
+    """Turn an error of the dictionary into what operators are told: ProtocolError."""
+    try:
+        yield
+    except DictionaryError as error:
+        code = _CODES.get(error.code, "rule-refused")
+        raise ProtocolError(code, f"{error.message} {error.fix}".rstrip()) from None

@@ -16,6 +16,7 @@ from pipeline.config.schema import Settings
 from pipeline.core import logs
 from pipeline.core.errors import StarkError
 from pipeline.core.reports import (
+    Emit,
     Fault,
     Level,
     Report,
@@ -24,25 +25,47 @@ from pipeline.core.reports import (
     WorkerEnded,
     WorkerReady,
 )
-from pipeline.core.threads import watched
+from pipeline.core.threads import described, watched
 from pipeline.core.timestamps import utc_now
 from pipeline.core.types import Mode
 from pipeline.daemon.captions.targets import Targets
-from pipeline.daemon.context.context import open_context
-from pipeline.daemon.context.report_channel import ReportChannel
+from pipeline.daemon.context.context import DaemonContext, open_context
 from pipeline.daemon.context.sinks import Screen
-from pipeline.daemon.desk.live_check import open_desk_check
+from pipeline.daemon.desk.live_check import open_live_check
 from pipeline.daemon.desk.operator_commands import OperatorCommands
 from pipeline.daemon.desk.reload import Reload
 from pipeline.daemon.desk.service_notes import ServiceNotes
 from pipeline.daemon.life.health import Health
-from pipeline.daemon.life.model_files import record_models, start_hashing
 from pipeline.daemon.life.signals import handle_signals, hangup
 from pipeline.daemon.life.supervisor import Supervisor
 from pipeline.dictionary.store import Dictionary
-from pipeline.records.events import BrokenEvent, EndEvent
+from pipeline.models.identity import used_models
+from pipeline.models.integrity import BackgroundHashing
+from pipeline.records.events import BrokenEvent, EndEvent, ModelsEvent
 from pipeline.workers.engines import Engines
 from pipeline.workers.group import WorkerGroup
+
+
+class ReportChannel:
+    """Hands what any thread reports to one function on the event loop, in each thread's order.
+
+    It is made before the threads that report and before the parts that are reported to, so that
+    neither has to know the other.
+    """
+
+    _loop: asyncio.AbstractEventLoop
+    _receive: Callable[[Report], None]
+
+    def open(self, receive: Callable[[Report], None]) -> None:
+        """Deliver to `receive` on the running loop. Nobody may report earlier."""
+        self._loop = asyncio.get_running_loop()
+        self._receive = receive
+
+    def emit(self, report: Report) -> None:
+        """Report something, from any thread; never waits."""
+        with suppress(RuntimeError):  # an engine that hung may come back after the end
+            self._loop.call_soon_threadsafe(self._receive, report)
+
 
 log = structlog.get_logger()
 
@@ -95,9 +118,9 @@ class App:
         self.health = health = Health(context, engines, group, targets)
         self._reload = reload = Reload(settings, read, context, group, targets)
         self._news = news = targets[0].coordinator
-        self._desk_check = desk_check = open_desk_check(context, news, reload, engines)
+        self._live_check = live_check = open_live_check(context, news, reload, engines)
         self._commands = OperatorCommands(
-            context, targets, group, reload.obey, desk_check=desk_check, notes=notes
+            context, targets, group, reload.obey, live_check=live_check, notes=notes
         )
         self._supervisor = Supervisor(
             context, group, targets, reload=reload, health=health, changed=self._changed
@@ -139,7 +162,7 @@ class App:
             # Before the engines load: a port that is taken is told at once.
             await self._start_server()
             stops.push_async_callback(self._stop_server)
-            stops.callback(self._desk_check.stop)
+            stops.callback(self._live_check.stop)
             self._start_supervisor()
             stops.push_async_callback(self._stop_supervisor)
             await self._start_workers()
@@ -280,7 +303,7 @@ class App:
         match report:
             case Level():
                 self._news.on_level(report)
-                self._desk_check.on_level(report)
+                self._live_check.on_level(report)
             case Fault():
                 self._news.on_fault(report)
             case SourceChanged():
@@ -321,3 +344,27 @@ class App:
         """End loudly what nobody looks after any more."""
         if not supervision.cancelled() and (error := supervision.exception()):
             self._worker_ended("watch", error)
+
+
+def record_models(context: DaemonContext, settings: Settings) -> None:
+    """Write into the record which models the settings name."""
+    context.facts.models = used_models(settings)
+    context.recorder.record(ModelsEvent(utc=utc_now(), models=context.facts.models))
+
+
+def start_hashing(engines: Engines, emit: Emit) -> BackgroundHashing:
+    """Begin to compare the models' files with their hashes, now that nothing waits for the disk."""
+
+    def tell(message: str) -> None:
+        emit(Fault("models", "model-changed", message))
+
+    def failed(error: BaseException) -> None:
+        message = f"The models' files could not be compared: {described(error)}."
+        emit(Fault("models", "models-unchecked", message))
+
+    specs = (engine.spec for _, engine in engines.by_stage())
+    hashing = BackgroundHashing(
+        [spec.model for spec in specs if not spec.is_elsewhere], tell, failed
+    )
+    hashing.start()
+    return hashing

@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 import time
 from dataclasses import asdict
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import structlog
 
 from pipeline.core.reports import Fault
 from pipeline.daemon.captions.targets import Targets
 from pipeline.daemon.context.context import DaemonContext
-from pipeline.daemon.context.new_day import NewDay
 from pipeline.daemon.desk.reload import Reload
 from pipeline.daemon.life.health import Health
 from pipeline.records.health import EngineHealth
@@ -23,6 +22,41 @@ log = structlog.get_logger()
 _TICK_S = 0.25
 _HEALTH_S = 10.0
 _STATUS_S = 5.0
+
+
+QUIET_S = 60.0
+"""So long nobody must have spoken, and no caption be on its way."""
+
+
+class NewDay:
+    """Tells when the session that was begun at `started`, a time with its zone, is to end."""
+
+    def __init__(self, started: datetime, *, quiet_s: float = QUIET_S) -> None:
+        self._started = started
+        self._quiet_s = quiet_s
+        self._quiet_since_s: float | None = None
+
+    def is_due(self, new_at: str, now: datetime, now_s: float, *, is_quiet: bool) -> bool:
+        """Return whether the hour has struck since the session began, and it is quiet by now.
+
+        `new_at` is "04:00" by the clock of `now`, or "" for never; `now_s` is monotonic.
+        """
+        if not is_quiet:
+            self._quiet_since_s = None
+            return False
+        # Also without an hour: one may be set while the session runs.
+        if self._quiet_since_s is None:
+            self._quiet_since_s = now_s
+        # Monotonic: the computer's clock may jump, and then nobody has been quiet for so long.
+        calm = now_s - self._quiet_since_s >= self._quiet_s
+        return bool(new_at) and calm and self._started < last_strike(new_at, now)
+
+
+def last_strike(new_at: str, now: datetime) -> datetime:
+    """Return when the clock of `now` last showed `new_at`, such as "04:00"."""
+    hour, minute = map(int, new_at.split(":"))
+    today = now.replace(hour=hour, minute=minute, second=0, microsecond=0)
+    return today if today <= now else today - timedelta(days=1)
 
 
 class Supervisor:

@@ -26,8 +26,7 @@ from typing import Any, Final
 import numpy as np
 import orjson
 
-from pipeline.core.errors import EngineError, StarkError
-from pipeline.core.shortage import NO_MEMORY
+from pipeline.core.errors import NO_MEMORY, EngineError, StarkError
 from pipeline.core.standing import Standing
 from pipeline.core.terms import WantedTerm
 from pipeline.engines.process.channel import Channel, Patience

@@ -19,8 +19,8 @@ import orjson
 import psutil
 import structlog
 
+from pipeline.core.errors import NO_MEMORY
 from pipeline.core.limited import own_environment, own_python
-from pipeline.core.shortage import NO_MEMORY
 from pipeline.engines.process.channel import Channel, Patience
 from pipeline.engines.process.child import LOG_MARK, OUT_OF_MEMORY
 from pipeline.engines.process.deaths import OUT_OF_MEMORY_CODE, Cause, explained

@@ -8,7 +8,7 @@ from typing import Any
 
 from pipeline.config.schema import Compare, Final, Partial, Settings, Stt
 from pipeline.core.errors import ConfigError, ModelError
-from pipeline.core.extras import require_extra
+from pipeline.core.resources import require_extra
 from pipeline.engines.prompts import Style, style_for
 from pipeline.engines.specification import EngineSpec
 from pipeline.models.automatic import require_languages

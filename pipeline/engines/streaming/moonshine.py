@@ -16,7 +16,7 @@ from typing import Any, Final
 import numpy as np
 
 from pipeline.core.errors import ModelError
-from pipeline.core.extras import require_extra
+from pipeline.core.resources import require_extra
 from pipeline.core.types import SAMPLE_RATE, Pcm
 from pipeline.engines.specification import setting
 from pipeline.engines.streaming.incremental import Heard, Piece, piece_id

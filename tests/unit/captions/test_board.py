@@ -19,10 +19,14 @@ def board(history: int = 200) -> CaptionBoard:
     return CaptionBoard("session", "en", "es", history)
 
 
-def shown(board: CaptionBoard, *args: object, **fields: object) -> CaptionMessage:
-    message = board.show(caption(*args, **fields))  # type: ignore[arg-type]
+def some(message: CaptionMessage | None) -> CaptionMessage:
+    """Return a message that there must be."""
     assert message is not None
     return message
+
+
+def shown(board: CaptionBoard, *args: object, **fields: object) -> CaptionMessage:
+    return some(board.show(caption(*args, **fields)))  # type: ignore[arg-type]
 
 
 def test_seq_counts_all_versions_and_revision_those_of_one_caption() -> None:
@@ -93,8 +97,7 @@ def test_a_repeat_is_ignored_and_any_change_is_not() -> None:
 def test_an_edit_is_final_and_stays() -> None:
     screen = board()
     shown(screen, 1, "lamb", "cordero de", engine="source", lang="en")
-    edited = screen.edit(1, "Cordero")
-    assert edited is not None
+    edited = some(screen.edit(1, "Cordero"))
     assert (edited.final, edited.revision, edited.stable) == (True, 2, 7)
     assert edited.target == TargetText("es", "Cordero", "operator")
     assert edited.source.text == "lamb"
@@ -105,16 +108,14 @@ def test_an_edit_is_final_and_stays() -> None:
 def test_an_edit_to_the_same_words_makes_a_partial_final() -> None:
     screen = board()
     shown(screen, 1, "a", "A", engine="operator")
-    edited = screen.edit(1, "A")
-    assert edited is not None
+    edited = some(screen.edit(1, "A"))
     assert edited.final
 
 
 def test_a_hidden_caption_is_empty_and_can_be_edited_back() -> None:
     screen = board()
     shown(screen, 1, "secret", "secreto", final=True)
-    hidden = screen.hide(1)
-    assert hidden is not None
+    hidden = some(screen.hide(1))
     assert (hidden.final, hidden.source.text, hidden.target.text, hidden.stable) == (
         True,
         "",
@@ -125,8 +126,7 @@ def test_a_hidden_caption_is_empty_and_can_be_edited_back() -> None:
     assert screen.hide(1) is None
     assert screen.snapshot().messages == ()
     assert screen.show(caption(1, "secret", "secreto", final=True)) is None
-    back = screen.edit(1, "público")
-    assert back is not None
+    back = some(screen.edit(1, "público"))
     assert back.source.text == "", "that stays hidden"
     assert screen.snapshot().messages == (back,)
 
@@ -134,8 +134,7 @@ def test_a_hidden_caption_is_empty_and_can_be_edited_back() -> None:
 def test_hiding_a_partial_that_is_empty_makes_it_final() -> None:
     screen = board()
     shown(screen, 1, "", "")
-    hidden = screen.hide(1)
-    assert hidden is not None
+    hidden = some(screen.hide(1))
     assert hidden.final
 
 
@@ -157,8 +156,7 @@ def test_retract_takes_a_partial_away_and_leaves_finals_and_strangers() -> None:
     screen = board()
     shown(screen, 1, "thanks for watching", "gracias por ver")
     shown(screen, 2, "amen", "amén", final=True)
-    gone = screen.retract(1)
-    assert gone is not None
+    gone = some(screen.retract(1))
     assert (gone.final, gone.source.text, gone.target.text, gone.target.engine) == (
         True,
         "",
@@ -254,8 +252,7 @@ def test_restore_brings_the_journal_back_and_counts_on() -> None:
     for key in (1, 2):
         shown(before, key, "a", "A")
         lines.append(codec.encode(shown(before, key, "a a", "A A", final=True)))
-    edited = before.edit(1, "AA")
-    assert edited is not None
+    edited = some(before.edit(1, "AA"))
     lines.append(codec.encode(edited))
 
     after = board()
@@ -269,8 +266,7 @@ def test_restore_brings_the_journal_back_and_counts_on() -> None:
 def test_restore_keeps_the_newest_version_and_the_bound() -> None:
     before = board()
     messages = [shown(before, key, "a", "A", final=True) for key in range(4)]
-    edited = before.edit(3, "B")
-    assert edited is not None
+    edited = some(before.edit(3, "B"))
     after = board(history=2)
     after.restore([*messages, edited, messages[3]])
     assert [(m.id, m.target.text) for m in after.snapshot().messages] == [(2, "A"), (3, "B")]
@@ -340,8 +336,7 @@ def test_a_display_that_comes_back_is_up_to_date(
 def test_an_edit_and_a_hiding_are_taken_back_as_new_versions() -> None:
     screen = board()
     first = shown(screen, 1, "grace", "gracia", final=True, engine="gemma")
-    edited = screen.edit(1, "la gracia")
-    assert edited
+    edited = some(screen.edit(1, "la gracia"))
     screen.hide(1)
     again = screen.put_back(edited)
     assert (again.seq, again.revision, again.target) == (4, 4, edited.target)
@@ -382,8 +377,7 @@ def test_a_hidden_caption_is_shown_again_with_both_texts_and_its_own_engine() ->
     screen = board()
     first = shown(screen, 1, "grace", "gracia", final=True, engine="gemma")
     screen.hide(1)
-    again = screen.unhide(1)
-    assert again is not None
+    again = some(screen.unhide(1))
     assert (again.source, again.target, again.final) == (first.source, first.target, True)
     assert screen.unhide(1) is None, "it is shown already"
 
@@ -410,8 +404,7 @@ def test_what_is_said_of_a_hidden_caption_is_kept_and_its_newest_final_shown() -
     longer = caption(1, "the prophet says: comfort", "el profeta dice: consolad", final=True)
     assert screen.show(longer) is None
     assert screen.show(caption(1, "the pro", "el pro")) is None, "a late partial"
-    again = screen.unhide(1)
-    assert again is not None
+    again = some(screen.unhide(1))
     assert (again.final, again.target.text) == (True, "el profeta dice: consolad")
 
 
@@ -420,8 +413,7 @@ def test_one_that_is_shown_again_while_its_speaker_goes_on_goes_on() -> None:
     shown(screen, 1, "the prophet", "el profeta", final=True)
     screen.hide(1)
     screen.reopen(1)
-    again = screen.unhide(1)
-    assert again is not None
+    again = some(screen.unhide(1))
     assert (again.final, again.target.text) == (False, "el profeta")
     last = shown(screen, 1, "the prophet says", "el profeta dice", final=True)
     assert screen.message(1) == last
@@ -430,8 +422,7 @@ def test_one_that_is_shown_again_while_its_speaker_goes_on_goes_on() -> None:
 def test_an_undo_after_it_was_shown_again_leads_to_the_same_final() -> None:
     screen = board()
     partial = shown(screen, 1, "the", "el")
-    hidden = screen.hide(1)
-    assert hidden is not None
+    hidden = some(screen.hide(1))
     screen.show(caption(1, "the prophet", "el profeta", final=True))
     screen.unhide(1)
     screen.put_back(hidden)
@@ -447,8 +438,7 @@ def test_what_was_hidden_is_shown_again_after_a_restart_too() -> None:
     assert hidden is not None
     again = board()
     again.restore([first, hidden, filtered])
-    back = again.unhide(1)
-    assert back is not None
+    back = some(again.unhide(1))
     assert (back.source, back.target) == (first.source, first.target)
     with pytest.raises(ProtocolError, match="unknown-caption"):
         again.unhide(2)
@@ -557,16 +547,14 @@ def test_an_edit_of_a_caption_that_goes_on_ends_it() -> None:
     screen = board()
     shown(screen, 1, "a", "A", final=True)
     screen.reopen(1)
-    edited = screen.edit(1, "B")
-    assert edited is not None
+    edited = some(screen.edit(1, "B"))
     assert (edited.final, edited.status) == (True, "")
 
 
 def test_a_corrected_text_stands_with_the_old_translation_until_the_new_one() -> None:
     screen = board()
     shown(screen, 1, "gracious", "gracioso", final=True)
-    new = screen.correct(1, "grace")
-    assert new is not None
+    new = some(screen.correct(1, "grace"))
     assert (new.source.text, new.target.text, new.corrected) == ("grace", "gracioso", True)
     assert screen.correct(1, "grace") is None
     made = screen.retranslate(1, TargetText("es", "gracia", "marian"))
@@ -579,8 +567,7 @@ def test_a_corrected_text_stands_with_the_old_translation_until_the_new_one() ->
 def test_where_the_spoken_words_stand_in_a_corrected_text_stands_in_at_once() -> None:
     screen = board()
     message = shown(screen, 1, "gracious", "gracious", final=True, engine="source")
-    new = screen.correct(message.id, "grace")
-    assert new is not None
+    new = some(screen.correct(message.id, "grace"))
     assert new.target.text == "grace"
 
 

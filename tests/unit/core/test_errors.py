@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import re
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from pipeline.core.errors import (
     ModelCrashError,
     StarkError,
     UsageError,
+    without_resources,
     writing,
 )
 
@@ -56,3 +58,25 @@ def test_a_block_that_cannot_write_says_what_and_why(tmp_path: Path) -> None:
         writing("there", ConfigError, "a-b", "Do it."),
     ):
         (tmp_path / "none" / "file").write_bytes(b"")
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError(),
+        RuntimeError("can't start new thread"),
+        OSError(errno.ENOMEM, "Cannot allocate memory"),
+        ImportError("libonnx.so: failed to map segment from shared object"),
+        RuntimeError("could not create a memory object"),
+    ],
+)
+def test_a_shortage_is_known(error: BaseException) -> None:
+    shown = without_resources(error)
+    assert shown is not None
+    assert (shown.code, shown.exit_code) == ("no-memory", 1)
+    assert "raise the limit" in shown.fix
+
+
+@pytest.mark.parametrize("error", [ValueError("out of memory"), OSError(errno.ENOSPC, "full")])
+def test_other_errors_are_left_alone(error: BaseException) -> None:
+    assert without_resources(error) is None

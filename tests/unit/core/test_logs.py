@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-import os
-import pty
-import subprocess
 import sys
-import textwrap
 import warnings
 from collections.abc import Iterator
 from datetime import datetime
@@ -60,9 +56,11 @@ def test_elsewhere_than_on_a_terminal_a_line_is_json(capsys: pytest.CaptureFixtu
     }
 
 
-def sentences(monkeypatch: pytest.MonkeyPatch, level: logs.Level = "info") -> None:
+def sentences(
+    monkeypatch: pytest.MonkeyPatch, level: logs.Level = "info", no_color: str = "1"
+) -> None:
     """Log as on a terminal."""
-    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("NO_COLOR", no_color)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     logs.configure(level, "auto")
 
@@ -190,29 +188,19 @@ def test_a_line_that_cannot_be_written_breaks_nothing(
     assert said(capsys) == []
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("no_color", "coloured"), [("", True), ("1", False)])
-def test_a_terminal_gets_colours_unless_told_otherwise(no_color: str, coloured: bool) -> None:
-    script = """
-        import structlog
-        from pipeline.core import logs
-        logs.configure("info", "auto")
-        structlog.get_logger("pipeline.x").warning("session kept", folder="one")
-    """
-    ours, theirs = pty.openpty()
-    subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(script)],
-        stderr=theirs,
-        check=True,
-        timeout=60,
-        env=os.environ | {"NO_COLOR": no_color},
-    )
-    out = os.read(ours, 4096).decode()
-    os.close(ours)
-    os.close(theirs)
-    assert ("\x1b[" in out) is coloured
-    assert "The session is kept in one" in out
-    assert "warning" not in out
+def test_a_terminal_gets_colours_unless_told_otherwise(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    no_color: str,
+    coloured: bool,
+) -> None:
+    sentences(monkeypatch, no_color=no_color)
+    own_log().warning("session kept", folder="one")
+    (line,) = said(capsys)
+    assert ("\x1b[" in line) is coloured
+    assert "The session is kept in one" in line
+    assert "warning" not in line
 
 
 def test_the_address_is_said_at_any_level(

@@ -1,12 +1,8 @@
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
-
-import orjson
 
 from pipeline.captions.board import CaptionBoard
 from pipeline.captions.redaction import Redaction
@@ -15,15 +11,9 @@ from pipeline.outputs.feed import OutputFeed
 from pipeline.protocol.caption import CaptionMessage
 from scripts.support.captions import caption
 from scripts.support.web_recorder import WebRecorder
+from tests.support.recorder import wait_for as until
 
 NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
-
-
-def until(condition: Callable[[], object]) -> None:
-    limit_s = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < limit_s
-        time.sleep(0.01)
 
 
 def to(program: Any, server: WebRecorder, path: str = "", place: str = "") -> Output:
@@ -126,22 +116,6 @@ def test_a_program_of_the_spoken_language_has_what_was_said() -> None:
     assert texts(stream) == ["mercy"]
 
 
-def test_what_is_hidden_or_edited_before_it_settles_reaches_a_stream_as_the_board_has_it() -> None:
-    board = CaptionBoard("s", "en", "es", 10)
-    with WebRecorder() as server:
-        feed = OutputFeed([to("youtube", server)], lambda: NOON)
-        feed.start(print)
-        for key in (1, 2, 3):
-            shown(board, key, f"maquina {key}")
-        board.hide(1)
-        board.edit(2, "operador")
-        for key in (1, 2, 3):
-            feed.on_settled(board.message(key), NOON)
-        until(lambda: len(server.sent) == 2)
-        feed.close()
-    assert texts(server) == ["operador", "maquina 3"]
-
-
 def test_what_still_waits_for_a_stream_follows_the_operator() -> None:
     board = CaptionBoard("s", "en", "es", 10)
     with WebRecorder() as server:
@@ -173,22 +147,6 @@ def test_what_is_off_the_record_leaves_the_screen() -> None:
         until(lambda: len(server.sent) == 2)
         feed.close()
     assert values(server) == ["uno", ""]
-
-
-def test_freeshow_has_the_newest_final_and_is_cleared() -> None:
-    board = CaptionBoard("s", "en", "es", 10)
-    with WebRecorder() as server:
-        feed = OutputFeed([to("freeshow", server, place="Texto")], lambda: NOON)
-        begin(feed, server)
-        message = board.show(caption(1, "uno", "uno", final=True))
-        assert message
-        feed.on_caption(message)
-        until(lambda: server.sent)
-        feed.on_redaction(board.purge(Redaction(0.0, 10.0)))
-        until(lambda: len(server.sent) == 2)
-        feed.close()
-    sent = [orjson.loads(each.body) for each in server.sent]
-    assert [(each["name"], each["value"]) for each in sent] == [("Texto", "uno"), ("Texto", "")]
 
 
 def test_what_a_daemon_that_was_killed_has_left_on_a_screen_goes_at_the_start() -> None:

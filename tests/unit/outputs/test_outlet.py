@@ -1,8 +1,6 @@
 from __future__ import annotations
 
 import socket
-import time
-from collections.abc import Callable
 from datetime import UTC, datetime
 from urllib.parse import parse_qs, urlsplit
 
@@ -12,15 +10,9 @@ from pipeline.core.reports import Fault, Report
 from pipeline.outputs.outlet import Outlet
 from pipeline.outputs.requests import HttpRequest, Shown, vmix, youtube
 from scripts.support.web_recorder import WebRecorder
+from tests.support.recorder import wait_for as until
 
 NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
-
-
-def until(condition: Callable[[], object]) -> None:
-    limit_s = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < limit_s
-        time.sleep(0.01)
 
 
 def values(server: WebRecorder) -> list[str]:

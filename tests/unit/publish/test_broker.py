@@ -98,54 +98,48 @@ def test_a_stream_made_anew_or_with_lost_messages_is_not_the_one_that_was_publis
 
 @pytest.mark.slow
 @in_loop
-async def test_limits_of_a_stream_are_changed_in_place(tmp_path: Path) -> None:
-    needs_nats()
-    with NatsServer(tmp_path) as server:
-        broker = await Broker.connect(Publish(nats=server.url))
-        made = await broker.ensure_stream(1)
-        await broker.publish(StreamMessage("captions.church.s.es.1", b"{}"), Published())
-        again = await broker.ensure_stream(2)
-        assert (again.created, again.newest) == (made.created, 1)
-        await broker.close()
+async def test_limits_of_a_stream_are_changed_in_place(server: NatsServer) -> None:
+    broker = await Broker.connect(Publish(nats=server.url))
+    made = await broker.ensure_stream(1)
+    await broker.publish(StreamMessage("captions.church.s.es.1", b"{}"), Published())
+    again = await broker.ensure_stream(2)
+    assert (again.created, again.newest) == (made.created, 1)
+    await broker.close()
 
 
 @pytest.mark.slow
 @in_loop
 async def test_a_version_whose_acknowledgement_was_lost_is_overwritten_as_well(
-    tmp_path: Path,
+    server: NatsServer,
 ) -> None:
-    needs_nats()
-    with NatsServer(tmp_path) as server:
-        broker = await Broker.connect(Publish(nats=server.url))
-        await broker.ensure_stream(1)
-        known = Published()
-        texts = (b"words-first", b"words-second", b"words-third")
-        first, second, third = (StreamMessage("captions.church.s.es.1", text) for text in texts)
-        await broker.publish(first, known)
-        arrived = Published(newest=dict(known.newest))
-        await broker.publish(second, arrived)
-        await broker.publish(third, known)
-        await broker.erase(known)
-        stored = server.stored()
-        await broker.close()
+    broker = await Broker.connect(Publish(nats=server.url))
+    await broker.ensure_stream(1)
+    known = Published()
+    texts = (b"words-first", b"words-second", b"words-third")
+    first, second, third = (StreamMessage("captions.church.s.es.1", text) for text in texts)
+    await broker.publish(first, known)
+    arrived = Published(newest=dict(known.newest))
+    await broker.publish(second, arrived)
+    await broker.publish(third, known)
+    await broker.erase(known)
+    stored = server.stored()
+    await broker.close()
     assert [text in stored for text in texts] == [False, False, True]
 
 
 @pytest.mark.slow
 @in_loop
-async def test_what_is_overwritten_already_is_no_trouble(tmp_path: Path) -> None:
-    needs_nats()
-    with NatsServer(tmp_path) as server:
-        broker = await Broker.connect(Publish(nats=server.url))
-        await broker.ensure_stream(1)
-        known = Published()
-        for text in (b"one", b"two"):
-            await broker.publish(StreamMessage("captions.church.s.es.1", text), known)
-        known.replaced.add(99)
-        for _ in range(2):
-            await broker.erase(known)
-            known.replaced.add(1)
-        await broker.close()
+async def test_what_is_overwritten_already_is_no_trouble(server: NatsServer) -> None:
+    broker = await Broker.connect(Publish(nats=server.url))
+    await broker.ensure_stream(1)
+    known = Published()
+    for text in (b"one", b"two"):
+        await broker.publish(StreamMessage("captions.church.s.es.1", text), known)
+    known.replaced.add(99)
+    for _ in range(2):
+        await broker.erase(known)
+        known.replaced.add(1)
+    await broker.close()
 
 
 @pytest.mark.slow

@@ -7,9 +7,18 @@ from typing import Any
 
 import pytest
 
+from pipeline.core.types import Check
 from pipeline.records.events import FaultEvent, SongEvent
 from pipeline.records.health import Dropped
-from pipeline.records.summary import TIMES, SummaryBuilder, SummaryRecord
+from pipeline.records.summary import (
+    BINS_MS,
+    TIMES,
+    PauseHistogram,
+    SummaryBuilder,
+    SummaryRecord,
+    TermCount,
+    TermTally,
+)
 from pipeline.records.utterance import UtteranceRecord
 from scripts.support.records import health_record
 from tests.support.utterances import draft, final, kept
@@ -121,3 +130,33 @@ def test_eager_runs_resumptions_and_pauses_are_counted() -> None:
     assert (made.eager, made.cancelled_runs, made.reopened, made.splits) == (2, 2, 1, 1)
     assert {key: n for key, n in made.pauses["inside"].items() if n} == {"96": 1, "300": 1}
     assert {key: n for key, n in made.pauses["between"].items() if n} == {"600": 1, "1000": 1}
+
+
+def test_silences_are_counted_by_the_beginning_of_their_bin() -> None:
+    histogram = PauseHistogram()
+    record = spoken()
+    histogram.add(replace(record, pauses_ms=(64, 95, 96, 199, 5000), pause_before_ms=640))
+    histogram.add(replace(record, pauses_ms=(), pause_before_ms=None))
+    histogram.add(replace(record, pauses_ms=(), pause_before_ms=32))
+    inside, between = histogram.counts["inside"], histogram.counts["between"]
+    assert {key: count for key, count in inside.items() if count} == {
+        "64": 2, "96": 1, "160": 1, "2000": 1,
+    }  # fmt: skip
+    assert {key: count for key, count in between.items() if count} == {"64": 1, "600": 1}
+    assert list(inside) == list(between) == [str(least) for least in BINS_MS]
+
+
+def test_each_entry_is_counted_by_what_became_of_it() -> None:
+    tally = TermTally()
+    right = Check("term", "right", "covenant", "pacto", "pacto", "covenant")
+    many = Check("term", "right", "covenants", "pactos", "pactos", "covenant")
+    other = Check("term", "right", "covenant", "alianza", "alianza", "covenant")
+    repaired = Check("term", "repaired", "covenant", "acuerdo", "pacto", "covenant")
+    refused = Check("term", "doubtful", "grace", "", "gracia", "grace")
+    tally.add([right, refused, Check("number", "doubtful", "12")], "es")
+    for check in (many, other, repaired):
+        tally.add([check], "es")
+    assert tally.counts == {
+        "covenant": TermCount(seen=4, right=3, repaired=1, refused=0, consistency=0.75),
+        "grace": TermCount(seen=1, right=0, repaired=0, refused=1, consistency=None),
+    }

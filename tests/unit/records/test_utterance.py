@@ -8,8 +8,6 @@ from typing import Any
 
 import orjson
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 from pipeline.core.types import Caption, Opinion, Recognition, Span, Translation, Word
@@ -228,13 +226,6 @@ def test_the_final_counts_among_the_texts_shown(
 )
 def test_normalized_erasure(texts: list[str], erasure: float | None) -> None:
     assert normalized_erasure(texts) == erasure
-
-
-@given(st.lists(st.text("ab ", max_size=8), min_size=1, max_size=5))
-def test_erasure_is_never_negative_and_zero_for_a_growing_text(texts: list[str]) -> None:
-    assert (normalized_erasure(texts) or 0.0) >= 0.0
-    growing = [" ".join(texts[: count + 1]) for count in range(len(texts))]
-    assert (normalized_erasure(growing) or 0.0) == 0.0
 
 
 def test_a_filtered_record_says_why_and_has_no_final() -> None:

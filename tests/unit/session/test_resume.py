@@ -25,7 +25,9 @@ from pipeline.review.store import Review
 from pipeline.session.reader import read_journal, read_records
 from pipeline.session.resume import Unfinished, in_use, unfinished_session
 from scripts.support.records import health_record
-from tests.support.daemon import SCRIPT, Service, break_midway
+from tests.support.daemon import SHORT as SCRIPT
+from tests.support.daemon import ShortService as Service
+from tests.support.daemon import break_midway
 from tests.support.fakes import FakeRecognizer, FakeSource, pcm_of
 from tests.support.hub import fetch
 from tests.support.recorder import lines, recorder, spoken, wait_for
@@ -126,11 +128,6 @@ def test_what_is_old_or_of_other_languages_is_left(
 ) -> None:
     assert found(sessions) is not None
     assert found(sessions, later=later, **flags) is None
-
-
-def test_an_ended_session_is_left(tmp_path: Path) -> None:
-    assert Service(tmp_path).run() == 0
-    assert found(tmp_path) is None
 
 
 def test_a_rehearsal_neither_goes_on_nor_is_gone_on_with(sessions: Path) -> None:
@@ -307,7 +304,7 @@ def test_it_stays_to_be_gone_on_with_until_the_next_caption(
     before = found(sessions)
     assert before is not None
     script = SCRIPT if is_said else []
-    next_run = Service(sessions, source=FakeSource(pcm_of(script, 2.0 if not is_said else 20.0)))
+    next_run = Service(sessions, source=FakeSource(pcm_of(script, 2.0 if not is_said else 14.0)))
     assert next_run.run() == 0
     assert next_run.app.folder == before.folder
     last = datetime.fromisoformat(before.records[-1].utc)

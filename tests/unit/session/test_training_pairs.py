@@ -197,18 +197,6 @@ def test_edits_keep_the_order(tmp_path: Path) -> None:
     pairs.close()
 
 
-def test_an_edit_that_is_undone_leaves_the_translators_text(tmp_path: Path) -> None:
-    pairs = Pairs(tmp_path)
-    pairs.add(spoken(1))
-    pairs.follow(edited(1, "Uno"))
-    pairs.flush()
-    pairs.follow(message(1, "Grace", "La gracia de Dios.", seq=2))
-    pairs.flush()
-    pairs.close()
-    assert written(tmp_path) == [(1, "La gracia de Dios.")]
-    assert b'"gemma"' in (tmp_path / "sermon_pairs.jsonl").read_bytes()
-
-
 @pytest.mark.parametrize("decision", ["accept", "review"])
 def test_a_hidden_captions_pair_comes_back_with_its_caption(
     tmp_path: Path, decision: Decision

@@ -11,7 +11,7 @@ import pytest
 from pipeline.audio.protocols import AudioSource, SongDetector
 from pipeline.audio.segmenter import Segmenter
 from pipeline.config.schema import Vad
-from pipeline.core.errors import AudioError, AudioLostError
+from pipeline.core.errors import AudioError, AudioLostError, EngineError
 from pipeline.core.reports import (
     Fault,
     Level,
@@ -21,9 +21,9 @@ from pipeline.core.reports import (
     SourceChanged,
     WorkerEnded,
 )
-from pipeline.core.types import AudioBlock, Utterance
+from pipeline.core.types import BLOCK_SAMPLES, AudioBlock, Pcm, Utterance
 from pipeline.workers.degradation import LIMIT_S, Degradation, Rung, Waits
-from pipeline.workers.listener import Listen
+from pipeline.workers.listener import FallbackDetector, Listen
 from pipeline.workers.queues import UtteranceQueue
 from tests.support.fakes import (
     FakeDetector,
@@ -84,7 +84,8 @@ def test_finals_reach_the_queue_stamped_and_are_reported() -> None:
 
 @pytest.mark.slow
 def test_in_real_time_the_last_syllable_lies_one_silence_before_the_close() -> None:
-    worker, utterances, _ = listen(FakeSource(pcm_of(SCRIPT[:1], 4.0), speed=1.0))
+    sound = pcm_of([Speech(0.2, 1.0, "amen")], 1.8)
+    worker, utterances, _ = listen(FakeSource(sound, speed=1.0))
     run(worker)
     final = utterances.get()
     assert final is not None
@@ -416,3 +417,62 @@ def test_speech_that_nobody_hears_or_sees_is_told_to_the_desk(
     setattr(worker, state, value)
     run(worker)
     assert [r.code for r in reports if isinstance(r, Fault)] == ([code] if code else [])
+
+
+LOUD = np.full(BLOCK_SAMPLES, 0.1, np.float32)
+QUIET = np.full(BLOCK_SAMPLES, 0.001, np.float32)
+
+
+class Failing(FakeDetector):
+    """Fails until it is told not to; a working one calls everything a little likely."""
+
+    def __init__(self) -> None:
+        self.fails = True
+        self.calls = 0
+        self.resets = 0
+
+    def probability(self, pcm: Pcm) -> float:
+        self.calls += 1
+        if self.fails:
+            raise EngineError("vad-failed", "It was told to fail.")
+        return 0.25
+
+    def reset(self) -> None:
+        self.resets += 1
+
+
+def test_loudness_decides_while_the_model_fails_and_it_is_told_once() -> None:
+    reports: list[Report] = []
+    failing = Failing()
+    steady = FallbackDetector(failing, reports.append)
+    assert steady.degraded_reason == ""
+    heard = [steady.probability(pcm) for pcm in (LOUD, QUIET, LOUD, LOUD, QUIET)]
+    assert heard == [1.0, 0.0, 1.0, 1.0, 0.0]
+    assert failing.calls == failing.resets == 1, "it is left alone for a while, with a new memory"
+    assert reports == [Fault("listen", "vad-failed", "It was told to fail.")]
+    assert "loudness" in steady.degraded_reason
+
+
+def test_it_is_tried_again_and_used_as_soon_as_it_works(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pipeline.workers.listener._REST_S", (0.1, 0.1))
+    reports: list[Report] = []
+    failing = Failing()
+    steady = FallbackDetector(failing, reports.append)
+    assert steady.probability(LOUD) == 1.0
+    time.sleep(0.12)
+    assert steady.probability(LOUD) == 1.0
+    assert len(reports) == 2
+    failing.fails = False
+    time.sleep(0.12)
+    assert steady.probability(LOUD) == 0.25
+    assert steady.degraded_reason == ""
+
+
+def test_one_that_works_is_used_as_it_is() -> None:
+    reports: list[Report] = []
+    steady = FallbackDetector(FakeDetector(), reports.append)
+    steady.load()
+    steady.reset()
+    assert steady.probability(LOUD) == 1.0
+    assert steady.probability(0 * LOUD) == 0.0
+    assert reports == []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,8 +14,7 @@ from pipeline.config.loader import changed, load
 from pipeline.config.schema import Settings
 from pipeline.core.errors import EngineCancelledError, EngineGoneError, ModelCrashError
 from pipeline.core.reports import Fault, Report, Retranslated, WorkerEnded
-from pipeline.core.standing import Reopened, Standing
-from pipeline.core.terms import WantedTerm
+from pipeline.core.standing import Reopened
 from pipeline.core.types import Caption, Pcm, Recognition, Transcript, Translation, Utterance
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines.protocols import Recognizer, Translator
@@ -312,14 +311,7 @@ def engines(bench: Bench) -> list[tuple[str, bool]]:
 @pytest.mark.parametrize("garbage", ["", "Dios</s>", "神はその独り子を", "<pad><pad>"])
 def test_what_a_partial_translator_may_not_show_is_the_spoken_words_instead(garbage: str) -> None:
     class Babbles(FakeTranslator):
-        def translate(
-            self,
-            text: str,
-            on_text: Callable[[str], None] | None = None,
-            draft: str = "",
-            standing: Standing | None = None,
-            wanted: Sequence[WantedTerm] = (),
-        ) -> Translation:
+        def translate(self, *_: object) -> Translation:
             return Translation(garbage, "es")
 
     bench = Bench(partial(1, 1, 0.75), final(), translator=Babbles(), drafts=None)

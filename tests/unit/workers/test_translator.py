@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,8 +21,6 @@ from pipeline.core.errors import (
 )
 from pipeline.core.languages import LANGUAGES
 from pipeline.core.reports import Fault, Report, Retranslated, WorkerEnded
-from pipeline.core.standing import Standing
-from pipeline.core.terms import WantedTerm
 from pipeline.core.types import (
     Alternative,
     Caption,
@@ -37,6 +36,8 @@ from pipeline.workers.queues import DraftQueue, Retranslation
 from pipeline.workers.steps import source_caption
 from pipeline.workers.translator import Translate
 from tests.support.fakes import FakeTranslator
+
+OnText = Callable[[str], None] | None
 
 
 def draft(id: int) -> Caption:  # noqa: A002
@@ -79,11 +80,15 @@ def worker(
     )
 
 
+def done(made: Translate) -> None:
+    made.begin()
+    made.run()
+
+
 def run(translator: Translator, *, count: int = 1, rung: Rung = Rung.FULL) -> list[Report]:
     reports: list[Report] = []
     made = worker(translator, reports, count=count, rung=rung)
-    made.begin()
-    made.run()
+    done(made)
     assert reports[-1] == WorkerEnded("translate", None)
     return reports
 
@@ -108,8 +113,7 @@ def test_after_errors_in_a_row_the_engine_rests_and_finals_go_on() -> None:
     reports: list[Report] = []
     made = worker(failing, reports, count=FAULTS_IN_A_ROW + 4)
     assert made.degraded_reason == ""
-    made.begin()
-    made.run()
+    done(made)
     assert len(finals(reports)) == FAULTS_IN_A_ROW + 4
     assert failing.calls == FAULTS_IN_A_ROW
     assert "failed" in made.degraded_reason
@@ -152,8 +156,7 @@ class Away(FakeTranslator):
 def test_while_its_process_is_away_drafts_become_finals_without_a_rest_or_a_fault() -> None:
     away, reports = Away("gemma"), list[Report]()
     made = worker(away, reports, count=FAULTS_IN_A_ROW + 3)
-    made.begin()
-    made.run()
+    done(made)
     finals = [r for r in reports if isinstance(r, Caption)]
     assert [(c.id, c.engine, c.final) for c in finals] == [
         (number, "marian", True) for number in range(1, FAULTS_IN_A_ROW + 4)
@@ -203,14 +206,7 @@ def test_a_missing_model_ends_the_start() -> None:
 )
 def test_garbage_is_not_shown(garbage: Translation) -> None:
     class Babbles(FakeTranslator):
-        def translate(
-            self,
-            text: str,
-            on_text: Callable[[str], None] | None = None,
-            draft: str = "",
-            standing: Standing | None = None,
-            wanted: Sequence[WantedTerm] = (),
-        ) -> Translation:
+        def translate(self, *_: object) -> Translation:
             return garbage
 
     reports = run(Babbles())
@@ -224,21 +220,13 @@ def test_garbage_in_a_row_lets_the_engine_rest_and_it_is_tried_again(
     monkeypatch.setattr("pipeline.workers.translator._REST_S", (0.2, 0.2))
 
     class Recovers(FakeTranslator):
-        def translate(
-            self,
-            text: str,
-            on_text: Callable[[str], None] | None = None,
-            draft: str = "",
-            standing: Standing | None = None,
-            wanted: Sequence[WantedTerm] = (),
-        ) -> Translation:
-            good = super().translate(text, on_text, draft)
+        def translate(self, *arguments: Any) -> Translation:
+            good = super().translate(*arguments)
             return good if self.calls > FAULTS_IN_A_ROW else Translation("", "gemma")
 
     engine, reports = Recovers("gemma"), list[Report]()
     made = worker(engine, reports, count=FAULTS_IN_A_ROW + 2)
-    made.begin()
-    made.run()
+    done(made)
     assert engine.calls == FAULTS_IN_A_ROW
     assert "failed" in made.degraded_reason
     time.sleep(0.25)
@@ -254,14 +242,7 @@ def test_control_tokens_are_not_streamed_either(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr("pipeline.workers.translator._STREAM_S", 0.0)
 
     class Streams(FakeTranslator):
-        def translate(
-            self,
-            text: str,
-            on_text: Callable[[str], None] | None = None,
-            draft: str = "",
-            standing: Standing | None = None,
-            wanted: Sequence[WantedTerm] = (),
-        ) -> Translation:
+        def translate(self, text: str, on_text: OnText = None, *_: object) -> Translation:
             assert on_text is not None
             for part in ("Amén", "Amén <unused7>", "Amén <unused7> hermano"):
                 on_text(part)
@@ -276,22 +257,14 @@ def test_what_an_operator_is_to_see_first_is_not_streamed() -> None:
     asked: list[bool] = []
 
     class Listens(FakeTranslator):
-        def translate(
-            self,
-            text: str,
-            on_text: Callable[[str], None] | None = None,
-            draft: str = "",
-            standing: Standing | None = None,
-            wanted: Sequence[WantedTerm] = (),
-        ) -> Translation:
+        def translate(self, text: str, on_text: OnText = None, *_: object) -> Translation:
             asked.append(on_text is not None)
             return Translation("Amén, hermano", "gemma")
 
     for is_held in (False, True):
         made = worker(Listens(), [])
         made.settings = Settings(church=Church(hold_doubtful=is_held))
-        made.begin()
-        made.run()
+        done(made)
     assert asked == [True, False]
     whole = draft(1)
     made = worker(Listens(), [])
@@ -307,14 +280,7 @@ def test_high_rungs_leave_the_engine_alone() -> None:
 
 def test_words_are_streamed_over_the_draft() -> None:
     class Slow(FakeTranslator):
-        def translate(
-            self,
-            text: str,
-            on_text: Callable[[str], None] | None = None,
-            draft: str = "",
-            standing: Standing | None = None,
-            wanted: Sequence[WantedTerm] = (),
-        ) -> Translation:
+        def translate(self, text: str, on_text: OnText = None, *_: object) -> Translation:
             assert on_text is not None
             on_text("too soon to show")
             time.sleep(0.3)
@@ -332,16 +298,9 @@ def test_the_translator_sees_the_draft_unless_it_is_in_the_spoken_language() -> 
     seen: list[str] = []
 
     class Looks(FakeTranslator):
-        def translate(
-            self,
-            text: str,
-            on_text: Callable[[str], None] | None = None,
-            draft: str = "",
-            standing: Standing | None = None,
-            wanted: Sequence[WantedTerm] = (),
-        ) -> Translation:
-            seen.append(draft)
-            return super().translate(text, on_text, draft)
+        def translate(self, text: str, on_text: OnText = None, *rest: Any) -> Translation:
+            seen.append(rest[0])
+            return super().translate(text, on_text, *rest)
 
     reports: list[Report] = []
     made = worker(Looks("gemma"), reports, count=0)
@@ -352,14 +311,7 @@ def test_the_translator_sees_the_draft_unless_it_is_in_the_spoken_language() -> 
 
 def test_words_streamed_over_a_draft_in_the_spoken_language_are_not_mixed_with_it() -> None:
     class Slow(FakeTranslator):
-        def translate(
-            self,
-            text: str,
-            on_text: Callable[[str], None] | None = None,
-            draft: str = "",
-            standing: Standing | None = None,
-            wanted: Sequence[WantedTerm] = (),
-        ) -> Translation:
+        def translate(self, text: str, on_text: OnText = None, *_: object) -> Translation:
             assert on_text is not None
             time.sleep(0.3)
             on_text("Amén,")
@@ -403,8 +355,7 @@ def test_a_retreat_from_the_gpu_is_told_and_the_engine_used() -> None:
     engine = FakeTranslator("gemma", degraded_reason="all layers on the GPU: out of memory")
     reports: list[Report] = []
     made = worker(engine, reports)
-    made.begin()
-    made.run()
+    done(made)
     assert [r.code for r in reports if isinstance(r, Fault)] == ["gpu-unavailable"]
     assert "out of memory" in made.degraded_reason
     assert finals(reports)[0][2] == "gemma"
@@ -418,17 +369,10 @@ class Asked(FakeTranslator):
         self.held: list[tuple[float, bool]] = []
         self.during: Callable[[], None] = lambda: None
 
-    def translate(
-        self,
-        text: str,
-        on_text: Callable[[str], None] | None = None,
-        draft: str = "",
-        standing: Standing | None = None,
-        wanted: Sequence[WantedTerm] = (),
-    ) -> Translation:
+    def translate(self, text: str, on_text: OnText = None, *rest: Any) -> Translation:
         self.during()
         self.held.append((self.deadline_s, on_text is not None))
-        return super().translate(text, on_text, draft)
+        return super().translate(text, on_text, *rest)
 
 
 def test_new_settings_hold_from_the_next_draft_on() -> None:
@@ -440,8 +384,7 @@ def test_new_settings_hold_from_the_next_draft_on() -> None:
         made.settings = Settings.model_validate({"translate": {"final": final}})
 
     asked.during = change
-    made.begin()
-    made.run()
+    done(made)
     assert asked.held == [(8.0, True), (3.0, False)]
     assert made.deadline_s == 3.0
 
@@ -450,8 +393,7 @@ def test_drafts_of_utterances_that_speech_returned_to_are_passed_over() -> None:
     reports: list[Report] = []
     translator = FakeTranslator("gemma")
     made = worker(translator, reports, count=3, is_stale=lambda utterance: utterance.id == 2)
-    made.begin()
-    made.run()
+    done(made)
     assert [key for key, *_ in finals(reports)] == [1, 3]
     assert translator.calls == 2
 
@@ -460,28 +402,20 @@ def test_a_translation_that_is_not_wanted_any_more_stops_between_two_words() -> 
     class Talks(FakeTranslator):
         said = 0
 
-        def translate(
-            self,
-            text: str,
-            on_text: Callable[[str], None] | None = None,
-            draft: str = "",
-            standing: Standing | None = None,
-            wanted: Sequence[WantedTerm] = (),
-        ) -> Translation:
+        def translate(self, text: str, *rest: Any) -> Translation:
             for _ in range(100):
                 self.said += 1
                 if self.said == 3:
                     resumed.add(1)
                 if self.is_cancelled():
                     raise EngineCancelledError("engine-cancelled", "Not wanted.")
-            return super().translate(text, on_text, draft)
+            return super().translate(text, *rest)
 
     resumed: set[int] = set()
     reports: list[Report] = []
     translator = Talks("gemma")
     made = worker(translator, reports, count=2, is_stale=lambda each: each.id in resumed)
-    made.begin()
-    made.run()
+    done(made)
     assert [key for key, *_ in finals(reports)] == [2]
     assert translator.said == 3 + 100
     assert [r for r in reports if isinstance(r, Fault)] == [], "it is no error"

@@ -24,8 +24,8 @@ from pipeline.cli.main import main
 from pipeline.config.loader import load
 from pipeline.config.schema import Settings
 from pipeline.core.types import Mode
-from pipeline.daemon.context.new_day import NewDay
 from pipeline.daemon.life.app import App
+from pipeline.daemon.life.supervisor import NewDay
 from tests.support.daemon import DURATION_S, SCRIPT, Service, all_finals
 from tests.support.fakes import FakeSource, pcm_of
 from tests.support.model_fixtures import pulled, starter_files

@@ -8,6 +8,7 @@ import pytest
 
 from pipeline.core.reports import Retranslated
 from pipeline.core.types import Caption, Verse
+from pipeline.daemon.captions.retranslations import LateTranslations
 from scripts.support.captions import caption
 from tests.support.commands import command
 from tests.support.coordinator import CoordinatorFixture
@@ -180,3 +181,106 @@ def test_what_no_translator_could_make_is_told(desk: CoordinatorFixture) -> None
     faults = [each for each in desk.written() if each.get("event") == "fault"]
     assert [each["code"] for each in faults] == ["not-retranslated"]
     assert texts(desk) == [("grace", "gracioso")]
+
+
+class Owed:
+    """Three finals in the spoken language, between others."""
+
+    def __init__(self, tmp_path: Path) -> None:
+        self.setting = CoordinatorFixture(tmp_path, start=False)
+        self.board = self.setting.board
+        self.late = LateTranslations(self.board, self.setting.targets[0].retranslations)
+        self.now_s = 0.0
+        for key in range(1, 5):
+            self.say(key)
+        self.board.show(caption(5, "five", "cinco", final=True))
+
+    def say(self, key: int) -> None:
+        text = f"text {key}"
+        engine, lang = ("source", "en") if key != 3 else ("marian", "es")
+        self.board.show(caption(key, text, text, final=True, engine=engine, lang=lang))
+
+    def look(self, *, has_time: bool = True) -> None:
+        self.late.look(self.now_s, has_time=has_time)
+
+    @property
+    def asked(self) -> list[int]:
+        return [each.transcript.utterance.id for each in self.setting.hearing.asked]
+
+    def answer(self, text: str | None = None, *, final: bool = True) -> None:
+        asked = self.setting.hearing.asked[-1]
+        made = text and Caption(asked.transcript, "es", text, "marian", final=final)
+        self.setting.targets.take(Retranslated(asked.ticket, made or None, "es"))
+
+    def texts(self) -> list[str]:
+        return [m.target.text for m in self.board.snapshot().messages]
+
+
+@pytest.fixture
+def owed(tmp_path: Path) -> Owed:
+    return Owed(tmp_path)
+
+
+def test_the_newest_comes_first_and_one_at_a_time(owed: Owed) -> None:
+    owed.look(has_time=False)
+    assert owed.asked == []
+    for key in (4, 2, 1):
+        owed.look()
+        owed.look()
+        assert owed.asked[-1] == key
+        owed.answer(f"texto {key}", final=False)
+    owed.look()
+    assert owed.asked == [4, 2, 1]
+    assert owed.texts() == ["texto 1", "texto 2", "text 3", "texto 4", "cinco"]
+    assert [m.id for m in owed.setting.screen.messages] == [4, 2, 1], "on every screen"
+
+
+@pytest.mark.parametrize(
+    ("name", "fields", "shown"),
+    [("hide", {"id": 4}, ""), ("edit", {"id": 4, "text": "Mía."}, "Mía.")],
+)
+def test_what_an_operator_has_changed_is_left_alone(
+    owed: Owed, name: str, fields: dict[str, str], shown: str
+) -> None:
+    owed.setting.commands.obey(command(name, **fields))  # type: ignore[arg-type]
+    owed.look()
+    assert owed.asked == [2]
+    owed.setting.commands.obey(command("hide", id=2))
+    owed.answer("texto 2")
+    owed.look()
+    assert owed.asked == [2, 1]
+    assert (owed.board.message(4).target.text, owed.board.message(2).target.text) == (shown, "")
+
+
+def test_what_is_off_the_record_is_not_translated(owed: Owed) -> None:
+    owed.look()
+    owed.setting.commands.obey(command("off-record"))
+    owed.answer("texto 4")
+    owed.look()
+    assert (owed.asked, owed.texts()) == ([4], [])
+
+
+def test_a_text_that_cannot_be_translated_is_tried_twice_and_keeps_none_waiting(
+    owed: Owed,
+) -> None:
+    for _ in range(20):
+        owed.look()
+        if len(owed.asked) > len(set(owed.asked)) or owed.asked[-1:] == [4]:
+            owed.answer(None)
+        else:
+            owed.answer("texto")
+        owed.now_s += 3.0
+    assert owed.asked == [4, 2, 1, 4]
+    assert owed.texts() == ["texto", "texto", "text 3", "text 4", "cinco"]
+    owed.setting.recorder.start()
+    faults = [each for each in owed.setting.written() if each.get("event") == "fault"]
+    assert faults == [], "no operator has written it"
+
+
+def test_a_translator_that_never_answers_is_not_waited_for(owed: Owed) -> None:
+    owed.look()
+    owed.now_s = 61.0
+    owed.look()
+    owed.now_s = 70.0
+    owed.look()
+    assert owed.asked == [4, 2]

@@ -304,12 +304,6 @@ def test_an_approval_takes_the_mark_away_in_every_language(doubtful: DoubtfulDes
     assert [board.message(3).doubtful for board in boards] == [True, True]
 
 
-def test_there_is_nothing_to_approve_where_no_language_has_a_mark(doubtful: DoubtfulDesk) -> None:
-    with pytest.raises(ProtocolError) as caught:
-        doubtful.commands.obey(command("approve", id=1))
-    assert caught.value.code == "not-doubtful"
-
-
 @pytest.mark.parametrize(
     ("name", "fields", "texts"),
     [
@@ -324,14 +318,6 @@ def test_what_an_operator_writes_meanwhile_is_what_is_shown(
     assert (doubtful.texts()[-1], doubtful.waiting) == (texts, [])
     doubtful.targets.look(LATER)
     assert doubtful.texts()[-1] == texts
-    doubtful.commands.obey(command("undo"))
-    assert doubtful.french_now == ("le sort", True, True)
-
-
-def test_hidden_while_it_waits_it_is_never_shown(doubtful: DoubtfulDesk) -> None:
-    doubtful.commands.obey(command("hide", id=2))
-    doubtful.targets.look(LATER)
-    assert doubtful.texts() == [("gracious", "gracieux")]
     doubtful.commands.obey(command("undo"))
     assert doubtful.french_now == ("le sort", True, True)
 

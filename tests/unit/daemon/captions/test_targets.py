@@ -12,15 +12,20 @@ from typing import Any
 import orjson
 import pytest
 
-from pipeline.core.reports import Rendition
+from pipeline.core.reports import CaptionReport, Rendition, Settled
 from pipeline.core.types import Caption, Pcm, Recognition, Transcript
 from pipeline.daemon.captions import targets
-from pipeline.session.reader import extra_targets, read_journal, read_records
+from pipeline.session.reader import extra_targets, read_records
+from tests.support import daemon
 from tests.support.coordinator import CoordinatorFixture, transcript, utterance
-from tests.support.daemon import DURATION_S, SCRIPT, Service, crash, reached, until
+from tests.support.daemon import SHORT as SCRIPT
+from tests.support.daemon import SHORT_S as DURATION_S
+from tests.support.daemon import ShortService as Service
+from tests.support.daemon import crash, reached, until
 from tests.support.fakes import FakeRecognizer, FakeSource, FakeTranslator, pcm_of
 
 FRENCH = {"fr": (FakeTranslator("fr-quick"), FakeTranslator("fr-final"))}
+AWAKE: dict[str, Any] = {"translate.targets": [{"lang": "fr", "rest": False}]}
 FINALS = [(number, "fr-final") for number in range(1, len(SCRIPT) + 1)]
 
 
@@ -41,36 +46,23 @@ def engines(journal: list[dict[str, Any]]) -> list[tuple[int, str]]:
 @pytest.mark.slow
 def test_every_utterance_is_recognized_once_and_kept_in_each_language(tmp_path: Path) -> None:
     recognizer = WholeCounted(SCRIPT)
-    service = Service(tmp_path, recognizer=recognizer, extra_targets=FRENCH)
-    assert service.run() == 0
+    alone = Service(tmp_path / "alone")
+    both = Service(tmp_path / "both", recognizer=recognizer, extra_targets=FRENCH)
+    assert (alone.run(), both.run()) == (0, 0)
     assert recognizer.whole == len(SCRIPT)
-    assert service.finals() == [(number, "gemma") for number in range(1, len(SCRIPT) + 1)]
-    assert engines(service.journal("captions.fr.jsonl")) == FINALS
-    spoken = {line["id"]: line["source"] for line in service.journal()}
-    assert {m["id"]: m["source"] for m in service.journal("captions.fr.jsonl")} == spoken
-
-
-@pytest.mark.slow
-def test_the_first_language_is_written_as_if_it_were_alone(tmp_path: Path) -> None:
-    one, two = Service(tmp_path / "one"), Service(tmp_path / "two", extra_targets=FRENCH)
-    assert (one.run(), two.run()) == (0, 0)
+    folder = both.app.folder
     for name in ("transcript.es.srt", "transcript.en.vtt", "transcript.es.txt"):
-        assert (two.app.folder / name).read_bytes() == (one.app.folder / name).read_bytes()
-    kept = [[(line["id"], line["target"]) for line in service.journal()] for service in (one, two)]
-    assert kept[0] == kept[1]
-
-
-@pytest.mark.slow
-def test_files_of_a_further_language(tmp_path: Path) -> None:
-    service = Service(tmp_path, extra_targets=FRENCH)
-    service.run()
-    folder = service.app.folder
+        assert (folder / name).read_bytes() == (alone.app.folder / name).read_bytes()
+    kept = [[(line["id"], line["target"]) for line in each.journal()] for each in (alone, both)]
+    assert kept[0] == kept[1], "the first language is written as if it were alone"
+    assert engines(both.journal("captions.fr.jsonl")) == FINALS
+    spoken = {line["id"]: line["source"] for line in both.journal()}
+    assert {m["id"]: m["source"] for m in both.journal("captions.fr.jsonl")} == spoken
     assert extra_targets(folder) == ["fr"]
-    assert [m.target.lang for m in read_journal(folder, "fr")] == ["fr"] * len(SCRIPT)
     assert "sentence-fr-final number-fr-final" in (folder / "transcript.fr.txt").read_text()
     translations = [r for r in read_records(folder) if r.type == "translation"]
     assert [(r.id, r.target, r.final.engine) for r in translations] == [
-        (number, "fr", "fr-final") for number in range(1, len(SCRIPT) + 1)
+        (number, "fr", engine) for number, engine in FINALS
     ]
 
 
@@ -173,8 +165,7 @@ def test_one_that_is_not_to_rest_is_kept_whether_anybody_watches_or_not(tmp_path
         await reached(lambda: sum(m.final for m in board.snapshot().messages) == len(SCRIPT))
         service.app.stop()
 
-    flags = {"translate.targets": [{"lang": "fr", "rest": False}]}
-    service = live(tmp_path, flags=flags)
+    service = live(tmp_path, flags=AWAKE)
     assert service.run(beside) == 0
     assert engines(service.journal("captions.fr.jsonl")) == FINALS
 
@@ -216,22 +207,7 @@ async def operator(service: Service, *commands: dict[str, Any]) -> None:
 
 
 @pytest.mark.slow
-def test_a_hidden_caption_is_hidden_in_every_language_and_comes_back(tmp_path: Path) -> None:
-    async def beside(service: Service) -> None:
-        board = service.app._targets.of("fr").board
-        await reached(lambda: sum(m.final for m in board.snapshot().messages) == len(SCRIPT))
-        await operator(service, {"name": "hide", "id": 2})
-        assert board.message(2).target.text == ""
-        await operator(service, {"name": "undo"})
-        assert board.message(2).target.text.startswith("sentence-fr-final")
-        service.app.stop()
-
-    flags = {"translate.targets": [{"lang": "fr", "rest": False}]}
-    assert live(tmp_path, flags=flags).run(beside) == 0
-
-
-@pytest.mark.slow
-def test_what_was_really_said_is_translated_again_into_every_language(tmp_path: Path) -> None:
+def test_what_operators_do_reaches_every_language_and_its_files(tmp_path: Path) -> None:
     async def beside(service: Service) -> None:
         boards = {
             "gemma": service.app._context.boards[0],
@@ -247,43 +223,28 @@ def test_what_was_really_said_is_translated_again_into_every_language(tmp_path: 
         for engine, board in boards.items():
             await reached(lambda b=board, e=engine: b.message(2).target.text == f"grace-{e}")  # type: ignore[misc]
             assert board.message(2).source.text == "grace"
-        service.app.stop()
-
-    flags = {"translate.targets": [{"lang": "fr", "rest": False}]}
-    service = live(tmp_path, flags=flags)
-    assert service.run(beside) == 0
-    last = {line["id"]: line for line in service.journal("captions.fr.jsonl")}
-    assert last[2]["target"]["text"] == "grace-fr-final"
-
-
-@pytest.mark.slow
-def test_what_is_off_the_record_is_gone_from_every_language_and_its_files(tmp_path: Path) -> None:
-    async def beside(service: Service) -> None:
-        board = service.app._targets.of("fr").board
-        await reached(lambda: sum(m.final for m in board.snapshot().messages) == len(SCRIPT))
         await operator(service, {"name": "off-record"})
-        assert board.snapshot().messages == ()
+        assert [board.snapshot().messages for board in boards.values()] == [(), ()]
         service.app.stop()
 
-    flags = {"translate.targets": [{"lang": "fr", "rest": False}]}
-    service = live(tmp_path, flags=flags)
+    service = live(tmp_path, flags=AWAKE)
     assert service.run(beside) == 0
     for path in service.app.folder.iterdir():
         assert b"sentence" not in path.read_bytes(), path.name
+        assert b"grace" not in path.read_bytes(), path.name
 
 
 @pytest.mark.slow
 def test_a_service_that_was_killed_goes_on_in_every_language(tmp_path: Path) -> None:
-    flags = {"translate.targets": [{"lang": "fr", "rest": False}], "audio.input": ""}
-    source = FakeSource(pcm_of(SCRIPT, DURATION_S), speed=20)
-
+    flags = AWAKE | {"audio.input": ""}
+    source = FakeSource(pcm_of(daemon.SCRIPT, daemon.DURATION_S), speed=20)
     broken = Service(
         tmp_path,
         source=source,
         fast=False,
         extra_targets=FRENCH,
         flags=flags,
-        recognizer=FakeRecognizer(SCRIPT, fails=crash),
+        recognizer=FakeRecognizer(daemon.SCRIPT, fails=crash),
     )
     assert broken.run() == 1
     said = engines(broken.journal("captions.fr.jsonl"))
@@ -318,3 +279,30 @@ def test_an_utterance_that_was_closed_just_before_a_language_woke_is_shown_in_it
     made = Caption(taken, "fr", "prions", "fr-quick", final=True)
     setting.targets.take(Rendition("fr", made))
     assert [m.target.text for m in setting.boards["fr"].snapshot().messages] == ["prions"]
+
+
+def report_all(setting: CoordinatorFixture, *reports: CaptionReport) -> None:
+    for report in reports:
+        setting.targets.take(report)
+
+
+def test_what_has_settled_is_offered_to_every_language(tmp_path: Path) -> None:
+    setting = CoordinatorFixture(tmp_path, AWAKE, start=False)
+    said = transcript()
+    heard = replace(said, utterance=replace(said.utterance, can_resume=True))
+    final = Rendition("es", Caption(heard, "es", "gracia", "gemma", True))
+    report_all(setting, heard.utterance, final)
+    assert not setting.targets._settled, "speech may still return to it"
+    report_all(setting, Settled(1))
+    assert [each.utterance.id for each in setting.targets._settled] == [1]
+
+
+def test_a_text_that_is_none_is_taken_back_everywhere(tmp_path: Path) -> None:
+    setting = CoordinatorFixture(tmp_path, AWAKE, start=False)
+    said = transcript()
+    partial = replace(said, utterance=replace(said.utterance, final=False, cause="partial"))
+    for lang in ("es", "fr"):
+        report_all(setting, Rendition(lang, Caption(partial, lang, "x", "marian", False)))
+    assert all(board.snapshot().messages for board in setting.boards.values())
+    report_all(setting, said.utterance, replace(said, filtered="repetition"))
+    assert not any(board.snapshot().messages for board in setting.boards.values())

@@ -13,7 +13,7 @@ from pipeline.captions.redaction import Redaction
 from pipeline.core.errors import ProtocolError
 from pipeline.core.types import Caption, Utterance, Verse
 from pipeline.daemon.captions.targets import Targets
-from pipeline.daemon.context.held_finals import DoubtDesk
+from pipeline.daemon.context.held_finals import HeldFinals
 from pipeline.daemon.desk.operator_commands import OperatorCommands
 from pipeline.protocol.messages import DoubtfulMessage
 from tests.support.commands import command
@@ -30,7 +30,7 @@ class Desk(CoordinatorFixture):
         super().__init__(folder, {"church.hold_doubtful": hold})
         self.told: list[DoubtfulMessage] = []
         self.is_watched = True
-        doubts = DoubtDesk(self.facts, self.told.append, lambda: self.is_watched)
+        doubts = HeldFinals(self.facts, self.told.append, lambda: self.is_watched)
         target = replace(self.context.targets[0], doubts=doubts)
         self.context = replace(self.context, targets=(target,))
         self.targets = Targets(self.settings, self.context, self.workers, lambda _: None)
@@ -40,7 +40,7 @@ class Desk(CoordinatorFixture):
             self.targets,
             self.hearing,
             self.reload,
-            desk_check=self.desk_check,
+            live_check=self.live_check,
             notes=self.notes,
         )
 

@@ -78,12 +78,6 @@ def test_song_is_a_state_with_a_reason_and_an_event(setting: CoordinatorFixture)
     ]
 
 
-def test_an_engine_set_aside_is_the_reason(setting: CoordinatorFixture) -> None:
-    setting.facts.has_begun = True
-    setting.facts.degraded_reason = "the final translator hangs"
-    assert setting.state == ("listening", "the final translator hangs")
-
-
 def test_a_disk_that_cannot_be_written_is_a_reason_whatever_the_state(
     setting: CoordinatorFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -15,15 +15,13 @@ from pipeline.church.scripture.editions import Edition
 from pipeline.church.scripture.mention import Reference
 from pipeline.config.schema import Settings
 from pipeline.core.errors import ProtocolError
-from pipeline.daemon.context.verse_suggestions import open_verse_desk
+from pipeline.daemon.context.verse_suggestions import open_verse_suggestions
 from pipeline.protocol.messages import SuggestionMessage
 from scripts.support.captions import caption
 from tests.support.commands import command
 from tests.support.coordinator import CoordinatorFixture
 from tests.support.coordinator import caption as made
 from tests.support.verses import small_index
-
-pytestmark = pytest.mark.slow  # each service reads a whole Bible
 
 SAID = "For God so loved the world that he gave his only begotten Son"
 RV1909 = "Porque de tal manera amó Dios al mundo"
@@ -48,6 +46,10 @@ class Service(CoordinatorFixture):
         return self.commands.console().suggestion.ref
 
 
+SPANISH = Edition("mine", "es", "Reina-Valera 1909", "public domain", {(43, 3, 16): f"{RV1909},"})
+"""A church's own Bible goes before the whole ones that ship, which take a second to read."""
+
+
 @pytest.fixture(scope="module")
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("cache")
@@ -59,7 +61,8 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def service(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Service]:
     monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
-    running = Service(tmp_path / "sessions", church_words=True)
+    editions.write(SPANISH, editions.own_directory())
+    running = Service(tmp_path / "sessions", {"church.verses": "air"})
     yield running
     running.recorder.close(5)
 
@@ -119,13 +122,13 @@ def test_off_the_record_nothing_is_suggested_any_more(service: Service) -> None:
     assert service.suggested == ""
 
 
-@pytest.mark.slow
 def test_switched_off_or_without_an_index_captions_stay_as_they_are(
     tmp_path: Path, service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    off = Service(tmp_path / "off", {"church.verses": "off"}, start=False, church_words=True)
-    asks = Service(tmp_path / "asks", {"church.verses": "suggest"}, start=False, church_words=True)
-    other = Service(tmp_path / "other", {"translate.target": "sw"}, start=False, church_words=True)
+    off = Service(tmp_path / "off", {"church.verses": "off"}, start=False)
+    asks = Service(tmp_path / "asks", {"church.verses": "suggest"}, start=False)
+    swahili = {"translate.target": "sw", "church.verses": "air"}
+    other = Service(tmp_path / "other", swahili, start=False)
     for each in (off, other, asks):
         each.say(1, "Let us read John 3:16.")
         each.say(2, SAID)
@@ -165,7 +168,7 @@ def test_an_index_that_is_old_or_missing_is_built_and_then_used_and_never_before
     )
     # Whoever builds waits for its turn: so it is certain that the desk is asked before.
     with index_store._BUILDING:
-        desk = open_verse_desk(settings, told.append)
+        desk = open_verse_suggestions(settings, told.append)
         desk.expect([Reference(1, 1, 1)])
         desk.look(caption(1, SWAHILI, "x", final=True, start_s=0.0, end_s=4.0))
         assert told == []
@@ -185,5 +188,5 @@ def test_a_broken_bible_of_the_church_is_told(
 
     monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
     with capture_logs() as logs:
-        open_verse_desk(Settings(), print)
+        open_verse_suggestions(Settings(), print)
     assert [line["code"] for line in logs] == ["verses-bad-line"]

@@ -13,7 +13,7 @@ from pipeline.check.result import Check, Passed
 from pipeline.config.schema import Settings
 from pipeline.core.errors import AudioError, ProtocolError
 from pipeline.core.reports import Level
-from pipeline.daemon.desk.live_check import DeskCheck, MakeChecks, loudness
+from pipeline.daemon.desk.live_check import LiveCheck, MakeChecks, loudness
 from tests.support.coordinator import CoordinatorFixture, utterance
 
 
@@ -24,8 +24,8 @@ def setting(tmp_path: Path) -> CoordinatorFixture:
     return made
 
 
-def desk_check(setting: CoordinatorFixture, make: MakeChecks) -> DeskCheck:
-    return DeskCheck(setting.context, setting.coordinator, Settings, make)
+def live_check(setting: CoordinatorFixture, make: MakeChecks) -> LiveCheck:
+    return LiveCheck(setting.context, setting.coordinator, Settings, make)
 
 
 async def until(reached: Callable[[], object]) -> None:
@@ -36,14 +36,14 @@ async def until(reached: Callable[[], object]) -> None:
 
 def test_a_check_is_kept_and_another_one_waits_for_its_end(setting: CoordinatorFixture) -> None:
     async def check() -> None:
-        assert setting.desk_check.last() is None
-        setting.desk_check.start()
+        assert setting.live_check.last() is None
+        setting.live_check.start()
         with pytest.raises(ProtocolError, match="running already"):
-            setting.desk_check.start()
-        await until(setting.desk_check.last)
+            setting.live_check.start()
+        await until(setting.live_check.last)
 
     asyncio.run(check())
-    kept = setting.desk_check.last()
+    kept = setting.live_check.last()
     assert kept is not None
     assert [result.test for result in kept.results] == ["dictionary", "sessions", "disk"]
     assert kept.differs == ()
@@ -56,7 +56,7 @@ def test_a_check_disturbs_nobody(why: str, setting: CoordinatorFixture) -> None:
     if "unfinished" in why:
         setting.coordinator.on_closed(utterance(1))
     with pytest.raises(ProtocolError, match=why.partition(":")[0]) as refused:
-        setting.desk_check.start()
+        setting.live_check.start()
     assert refused.value.code == "not-now"
 
 
@@ -64,7 +64,7 @@ def test_a_mistake_in_a_check_ends_that_check_only(setting: CoordinatorFixture) 
     def broken() -> Passed:
         raise ZeroDivisionError("of ours")
 
-    tried = desk_check(setting, lambda *_: [Check("broken", "Breaking", broken)])
+    tried = live_check(setting, lambda *_: [Check("broken", "Breaking", broken)])
 
     async def twice() -> None:
         for _ in range(2):  # the second one begins once the first one is over
@@ -74,7 +74,7 @@ def test_a_mistake_in_a_check_ends_that_check_only(setting: CoordinatorFixture) 
     assert tried.last() is None
 
 
-def began(tried: DeskCheck) -> bool:
+def began(tried: LiveCheck) -> bool:
     try:
         tried.start()
     except ProtocolError:
@@ -114,7 +114,7 @@ def test_a_microphone_that_is_not_heard_is_red(
 
         return [Check("level", "Listening", level)]
 
-    tried = desk_check(setting, make)
+    tried = live_check(setting, make)
 
     async def check() -> None:
         tried.start()
@@ -141,11 +141,11 @@ def test_a_service_that_ends_takes_its_check_along(setting: CoordinatorFixture) 
             return [Check("level", "Listening", level)]
 
         ended = asyncio.Event()
-        tried = desk_check(setting, make)
+        tried = live_check(setting, make)
         tried.start()
         await asyncio.wait_for(began.wait(), 30)
         tried.stop()
         await asyncio.wait_for(ended.wait(), 30)
 
     asyncio.run(check())
-    assert setting.desk_check.last() is None, "half a check says nothing"
+    assert setting.live_check.last() is None, "half a check says nothing"

@@ -314,7 +314,7 @@ def test_undo_always_leads_back(tmp_path_factory: pytest.TempPathFactory) -> Non
             assert self.setting.dictionary.lexicon.rules == ()
 
     run_state_machine_as_test(
-        Busy, settings=settings(deadline=None, max_examples=examples(60), stateful_step_count=25)
+        Busy, settings=settings(deadline=None, max_examples=examples(25), stateful_step_count=25)
     )
 
 
@@ -380,3 +380,18 @@ def test_no_earlier_version_of_what_goes_off_the_record_stays_in_the_journal(
     setting.commands.obey(command("off-record"))
     assert setting.board.snapshot().messages == ()
     assert setting.written("captions.jsonl") == []
+
+
+@pytest.mark.parametrize("kept", ["", "paused", "blank", "off_record"])
+def test_a_new_session_forgets_nothing_that_operators_have_set(setting: Setting, kept: str) -> None:
+    with pytest.raises(ProtocolError, match="one session each"):
+        setting.do("new-session")
+    setting.facts.may_begin_anew = True
+    if kept:
+        setattr(setting.facts, kept, True)
+        with pytest.raises(ProtocolError, match="Go on first") as refused:
+            setting.do("new-session")
+        assert refused.value.code == "not-now"
+    else:
+        setting.do("new-session")
+    assert setting.facts.is_new_session_wanted is not bool(kept)

@@ -161,9 +161,14 @@ def drop(setting: CoordinatorFixture, entry: str) -> None:
 
 
 @pytest.mark.slow
-def test_a_file_in_parts_is_drawn_out_used_and_kept_with_the_session(tmp_path: Path) -> None:
+def test_a_file_in_parts_is_drawn_out_used_kept_and_corrected(
+    tmp_path: Path,
+) -> None:
     setting = CoordinatorFixture(tmp_path, church_words=True)
     assert "zwingen berger" not in heard(setting)
+    half = base64.b64encode(SERMON[:40]).decode()
+    forgotten = AddNotesCommand(file="a.txt", size=90, at=0, data=half)
+    assert setting.commands.obey(forgotten) is None, "another file begins before its end"
     send(setting)
     told = setting.commands.console().notes
     assert (told.names, told.verses, told.terms) == (
@@ -179,19 +184,13 @@ def test_a_file_in_parts_is_drawn_out_used_and_kept_with_the_session(tmp_path: P
     assert setting.commands.console().notes.names == ("Zwingenberger", "Ravensbruck")
     commands = [r["name"] for r in setting.written() if r.get("event") == "command"]
     assert commands == ["add-notes", "add-notes"], "once a file, not once a part"
-
-
-@pytest.mark.slow
-def test_what_was_drawn_out_wrongly_is_taken_out(tmp_path: Path) -> None:
-    setting = CoordinatorFixture(tmp_path, start=False, church_words=True)
-    send(setting)
-    drop(setting, "Zwingenberger")
-    drop(setting, "covenant = alianza")
+    for entry in ("Zwingenberger", "covenant = alianza"):
+        drop(setting, entry)
     told = setting.commands.console().notes
-    assert (told.names, told.verses, told.terms) == ((), ("Daniel 3:16",), ())
+    assert (told.names, told.verses, told.terms) == (("Ravensbruck",), ("Daniel 3:16",), ())
     assert forms(setting) != [("alianza",)]
     assert "zwingen berger" not in heard(setting)
-    assert read_notes(setting.recorder.folder / "notes.toml").names == ()
+    assert read_notes(setting.recorder.folder / "notes.toml").names == ("Ravensbruck",)
     with pytest.raises(ProtocolError, match="unknown-note"):
         drop(setting, "Zwingenberger")
 
@@ -200,8 +199,8 @@ def test_what_was_drawn_out_wrongly_is_taken_out(tmp_path: Path) -> None:
 def test_a_file_that_is_none_changes_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    setting = CoordinatorFixture(tmp_path, start=False, church_words=True)
-    send(setting)
+    setting = CoordinatorFixture(tmp_path, start=False)
+    setting.notes.use(NOTES)
     for content, name, code in (
         (b"no zip", "sermon.docx", "notes-unreadable"),
         (b"what", "sermon.odt", "notes-unknown"),
@@ -213,7 +212,7 @@ def test_a_file_that_is_none_changes_nothing(
     monkeypatch.setattr(notes_files, "LIMITS", replace(notes_files.LIMITS, seconds=0.01))
     with pytest.raises(ProtocolError, match=r"sermon\.txt took more than 0\.01 s to read"):
         send(setting)
-    assert setting.commands.console().notes.names == ("Zwingenberger",)
+    assert setting.commands.console().notes.names == NOTES.names
 
 
 @pytest.mark.parametrize(
@@ -227,16 +226,7 @@ def test_a_file_that_is_none_changes_nothing(
 def test_parts_that_do_not_fit_are_refused(
     tmp_path: Path, part: AddNotesCommand, code: str
 ) -> None:
-    setting = CoordinatorFixture(tmp_path, start=False, church_words=True)
+    setting = CoordinatorFixture(tmp_path, start=False)
     with pytest.raises(ProtocolError) as refused:
         setting.commands.obey(part)
     assert refused.value.code == code
-
-
-@pytest.mark.slow
-def test_a_file_that_begins_anew_forgets_what_was_sent_of_another(tmp_path: Path) -> None:
-    setting = CoordinatorFixture(tmp_path, start=False, church_words=True)
-    half = base64.b64encode(SERMON[:40]).decode()
-    assert setting.commands.obey(AddNotesCommand(file="a.txt", size=90, at=0, data=half)) is None
-    send(setting)
-    assert setting.commands.console().notes.names == ("Zwingenberger",)

@@ -7,6 +7,9 @@ from pathlib import Path
 import pytest
 
 from pipeline.core.errors import ProtocolError
+from pipeline.core.reports import Retranslated
+from pipeline.core.types import Caption
+from pipeline.records.events import NoticeEvent
 from scripts.support.captions import caption
 from tests.support.commands import command
 from tests.support.coordinator import CoordinatorFixture
@@ -62,3 +65,76 @@ def test_what_was_typed_just_before_goes_off_the_record_too(desk: CoordinatorFix
     desk.recorder.start()
     assert "secret" not in str(desk.written("captions.jsonl"))
     assert desk.commands.console().undo == ""
+
+
+# Notices
+
+
+def shown(desk: CoordinatorFixture) -> dict[str, str]:
+    return desk.commands.notices.texts
+
+
+def answer(desk: CoordinatorFixture, text: str, *, number: int = -1) -> None:
+    asked = desk.hearing.asked[number]
+    made = Caption(asked.transcript, "es", text, "gemma", final=True)
+    desk.targets.take(Retranslated(asked.ticket, made, "es"))
+
+
+def test_a_notice_is_translated_and_each_version_recorded(desk: CoordinatorFixture) -> None:
+    desk.commands.obey(command("notice", text="At 10:40."))
+    assert shown(desk) == {"en": "At 10:40."}
+    answer(desk, "A las 10:40.")
+    assert shown(desk) == {"en": "At 10:40.", "es": "A las 10:40."}
+    desk.commands.obey(command("clear-notice"))
+    assert shown(desk) == {}
+    desk.recorder.start()
+    texts = [each["texts"] for each in desk.written() if each.get("event") == "notice"]
+    assert texts == [
+        {"en": "At 10:40."},
+        {"en": "At 10:40.", "es": "A las 10:40."},
+        {},
+    ]
+
+
+def test_one_in_the_target_language_is_shown_as_it_is(desk: CoordinatorFixture) -> None:
+    desk.commands.obey(command("notice", text="Bienvenidos.", lang="es"))
+    assert shown(desk) == {"es": "Bienvenidos."}
+    assert desk.hearing.asked == []
+
+
+def test_a_translation_that_comes_after_the_next_notice_is_not_shown(
+    desk: CoordinatorFixture,
+) -> None:
+    desk.commands.obey(command("notice", text="At 10:40."))
+    desk.commands.obey(command("notice", text="Bienvenidos.", lang="es"))
+    answer(desk, "A las 10:40.", number=0)
+    assert shown(desk) == {"es": "Bienvenidos."}
+    desk.commands.obey(command("undo"))
+    assert shown(desk) == {"en": "At 10:40."}
+    desk.commands.obey(command("undo"))
+    assert shown(desk) == {}
+
+
+def test_off_the_record_takes_what_was_put_up_in_that_time(desk: CoordinatorFixture) -> None:
+    desk.hearing.heard_s = 100.0
+    desk.commands.obey(command("notice", text="A secret.", lang="es"))
+    desk.commands.obey(command("notice", text="Another.", lang="es"))
+    desk.commands.obey(command("off-record"))
+    assert shown(desk) == {}
+    assert desk.commands.console().undo == "", "undo would bring it back"
+    desk.recorder.start()
+    assert [each for each in desk.written() if each.get("event") == "notice"] == []
+
+
+def test_one_of_before_stays(desk: CoordinatorFixture) -> None:
+    desk.hearing.heard_s = 10.0
+    desk.commands.obey(command("notice", text="Bienvenidos.", lang="es"))
+    desk.hearing.heard_s = 1000.0
+    desk.commands.obey(command("off-record"))
+    assert shown(desk) == {"es": "Bienvenidos."}
+
+
+def test_a_session_that_goes_on_shows_it_again(desk: CoordinatorFixture) -> None:
+    event = NoticeEvent(utc="2026-11-22T09:00:00+00:00", at_s=5.0, texts={"es": "Bienvenidos."})
+    desk.commands.notices.restore(event)
+    assert shown(desk) == {"es": "Bienvenidos."}

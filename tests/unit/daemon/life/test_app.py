@@ -13,8 +13,10 @@ import pytest
 
 from pipeline.core.errors import AudioError, DictionaryError, ModelError, ServerError
 from pipeline.core.types import Caption
-from pipeline.records.health import HealthRecord
-from tests.support.daemon import DURATION_S, SCRIPT, Service, all_finals, reached, until
+from tests.support.daemon import SHORT as SCRIPT
+from tests.support.daemon import SHORT_S as DURATION_S
+from tests.support.daemon import ShortService as Service
+from tests.support.daemon import reached, until
 from tests.support.fakes import (
     FakeRecognizer,
     FakeSongDetector,
@@ -24,6 +26,10 @@ from tests.support.fakes import (
 )
 
 pytestmark = pytest.mark.slow
+
+
+def all_finals(engine: str) -> list[tuple[int, str]]:
+    return [(number, engine) for number in range(1, len(SCRIPT) + 1)]
 
 
 def test_every_sentence_becomes_a_final_in_order(tmp_path: Path) -> None:
@@ -81,7 +87,7 @@ def test_a_final_translator_that_takes_its_time_is_not_behind(tmp_path: Path) ->
     service = Service(
         tmp_path,
         source=FakeSource(pcm_of(SCRIPT[:1], 3.0)),
-        final=FakeTranslator("gemma", delay_s=3.0),  # a long sentence on a processor
+        final=FakeTranslator("gemma", delay_s=2.3),  # a long sentence on a processor
         fast=False,
     )
     assert service.run() == 0
@@ -101,7 +107,7 @@ def test_a_hanging_final_translator_is_taken_over_from_and_does_not_hold_up_the_
     hang = threading.Event()
     service = Service(
         tmp_path,
-        source=FakeSource(pcm_of(SCRIPT, DURATION_S), speed=5),
+        source=FakeSource(pcm_of(SCRIPT, DURATION_S), speed=8),
         final=FakeTranslator("gemma", hang=hang),
         fast=False,
         flags={"translate.final.deadline_s": 0.2, "session.drain_s": 1.0},
@@ -183,7 +189,7 @@ def test_stop_makes_a_final_of_what_is_being_said(tmp_path: Path) -> None:
             service.app.stop()
             await until(socket, lambda m: m["type"] == "status" and m["state"] == "ended")
 
-    service = Service(tmp_path, source=FakeSource(pcm_of(SCRIPT, DURATION_S), speed=4))
+    service = Service(tmp_path, source=FakeSource(pcm_of(SCRIPT, DURATION_S), speed=8))
     assert service.run(stop_midway) == 0
     assert service.finals() == all_finals("gemma")[:2]
     assert service.journal()[-1]["source"]["text"].startswith("sentence")
@@ -292,20 +298,6 @@ def test_a_dry_run_shows_the_audience_nothing(tmp_path: Path) -> None:
     assert service.finals() == all_finals("gemma")
 
 
-def test_health_tells_what_goes_on(tmp_path: Path) -> None:
-    told: list[HealthRecord] = []
-
-    async def ask(service: Service) -> None:
-        told.append(service.app.health.record())
-        service.app.stop()
-
-    service = Service(tmp_path, source=FakeSource(pcm_of(SCRIPT, 1), hold=True))
-    service.run(ask)
-    assert told[0].state in {"starting", "listening"}
-    assert told[0].rung == "full"
-    assert service.records("health")[0]["dropped"]["blocks"] == 0
-
-
 def test_a_changed_dictionary_takes_effect_and_a_bad_one_changes_nothing(tmp_path: Path) -> None:
     own = tmp_path / "own.toml"
     rule = '[[rule]]\nhear = ["number"]\nwrite = "{}"\nexample = "number"\nbecomes = "{}"\n'
@@ -403,18 +395,6 @@ def test_a_dictionary_whose_file_cannot_be_looked_at_is_told(tmp_path: Path) -> 
         Service(tmp_path, flags={"dictionary.enabled": True, "dictionary.file": name})
 
 
-def test_without_time_for_captions_the_record_is_still_written(tmp_path: Path) -> None:
-    async def stop_midway(service: Service) -> None:
-        async with service.connect() as socket:
-            await until(socket, lambda m: m["type"] == "caption" and m["final"])
-            service.app.stop()
-
-    source = FakeSource(pcm_of(SCRIPT, DURATION_S), speed=4)
-    service = Service(tmp_path, source=source, flags={"session.drain_s": 0.0})
-    assert service.run(stop_midway) == 0
-    assert service.records("event")[-1]["event"] == "end"
-
-
 def test_every_final_of_a_file_is_compared_and_operators_see_it(tmp_path: Path) -> None:
     seen: list[dict[str, Any]] = []
 
@@ -430,7 +410,7 @@ def test_every_final_of_a_file_is_compared_and_operators_see_it(tmp_path: Path) 
     assert service.run(watch) == 0
     assert service.finals() == all_finals("gemma")
     made = service.records("compare")
-    assert [record["id"] for record in made] == [1, 3, 4, 5, 6]
+    assert [record["id"] for record in made] == [1, 3, 4]
     assert all(record["text"].endswith("spoken-other") for record in made)
     assert [m for m in seen if m["type"] == "compare"] == made
     told = [(m["type"], m["id"]) for m in seen if m["type"] in ("compare", "utterance")]
@@ -460,11 +440,11 @@ def test_a_hanging_comparison_costs_only_itself(tmp_path: Path) -> None:
 
 def test_song_is_told_to_every_display_and_written_down(tmp_path: Path) -> None:
     source = FakeSource(pcm_of(SCRIPT, DURATION_S))
-    service = Service(tmp_path, source=source, songs=FakeSongDetector([(9.0, 19.0)]))
+    service = Service(tmp_path, source=source, songs=FakeSongDetector([(3.5, 13.5)]))
     assert service.run() == 0
     (event,) = [each for each in service.records("event") if each["event"] == "song"][:1]
     assert (event["held"], event["by"]) == (True, "detector")
-    assert 5.0 < event["from_s"] < 10.0
+    assert 2.0 < event["from_s"] < 5.0
 
 
 def test_doubtful_finals_wait_for_the_operator_in_every_language(tmp_path: Path) -> None:

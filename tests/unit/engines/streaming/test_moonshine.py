@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 from pipeline.core.errors import EngineGoneError, ModelError
-from pipeline.core.extras import require_extra
-from pipeline.core.resources import bundled
+from pipeline.core.resources import bundled, require_extra
 from pipeline.core.types import SAMPLE_RATE, Pcm
 from pipeline.engines.process.engine_process import RecognizerProcess
 from pipeline.engines.specification import EngineSpec

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import pytest
 
-from pipeline.workers.work_log import WorkLog
+from pipeline.workers.base import WorkLog
 
 
 @pytest.fixture
