@@ -83,15 +83,21 @@ class Program:
         return found
 
     @property
+    def _serving(self) -> dict[str, Any]:
+        """The newest: where a recognizer is given up, the program serves once more."""
+        self.wait_for("serving")
+        return [line for line in self.log if line.get("event") == "serving"][-1]
+
+    @property
     def address(self) -> str:
         """Where the pages are, without the last slash."""
-        address: str = self.wait_for("serving")["address"]
+        address: str = self._serving["address"]
         return address.rstrip("/")
 
     @property
     def folder(self) -> Path:
         """Return the session's folder."""
-        return Path(self.wait_for("serving")["session"])
+        return Path(self._serving["session"])
 
     def socket(self, query: str = "") -> str:
         """Return the address of the websocket."""

@@ -1,13 +1,23 @@
-"""One browser for a test file, a page per test that fails on whatever the console complains of."""
+"""One browser for a test file, and pages that fail a test on what their consoles complain of."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, Request, expect
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    FloatRect,
+    Locator,
+    Page,
+    Request,
+    expect,
+)
 
 from scripts.support.browser import CHROMIUM, chromium
 from scripts.support.display_server import DisplayServer
@@ -34,6 +44,13 @@ def until(page: Page, expression: str) -> None:
             return
         page.wait_for_timeout(50)
     raise AssertionError(f"never came true: {expression}")
+
+
+def place_of(locator: Locator) -> FloatRect:
+    """Return where an element is on its page, in CSS pixels."""
+    found = locator.bounding_box()
+    assert found is not None
+    return found
 
 
 def note_complaints(
@@ -73,28 +90,106 @@ def hall() -> Iterator[DisplayServer]:
         yield running
 
 
-@pytest.fixture
-def visit(browser: Browser, hall: DisplayServer) -> Iterator[Visit]:
-    """Open a page of the hall in a new profile: `visit("/projector", viewport=...)`."""
-    complaints: list[str] = []
-    contexts = []
+class KeptPages:
+    """Opens pages in contexts that earlier tests of a file are done with: new ones cost a process.
 
-    def visit(
-        path: str = "/", script: str = "", *, answers: frozenset[int] = frozenset(), **options: Any
-    ) -> Page:
-        options.setdefault("viewport", {"width": 390, "height": 844})
-        context = browser.new_context(**{"locale": "en-GB", **options})
-        contexts.append(context)
+    Halls are served each time at another port, so that no page finds what another kept.
+    """
+
+    def __init__(self, browser: Browser) -> None:
+        self._browser = browser
+        self._free: dict[str, list[Page]] = {}
+        self._complaints: list[str] = []
+
+    @contextmanager
+    def visits(self, hall: DisplayServer) -> Iterator[Visit]:
+        """Open pages of a hall: `visit("/projector", viewport=...)`.
+
+        A script, `answers` as of `note_complaints`, or `fresh` asks for a context of its own. So
+        must who gives a page a route or another clock.
+        """
+        taken: list[tuple[str, Page]] = []
+        own: list[BrowserContext] = []
+
+        def visit(
+            path: str = "/",
+            script: str = "",
+            *,
+            answers: frozenset[int] = frozenset(),
+            fresh: bool = False,
+            **options: Any,
+        ) -> Page:
+            size = options.pop("viewport", {"width": 390, "height": 844})
+            key = repr(sorted(options.items()))
+            fresh = bool(fresh or script or answers)
+            if not fresh and self._free.get(key):
+                page = self._free[key].pop()
+                page.set_viewport_size(size)
+            else:
+                page = self._new(script, answers, viewport=size, **{"locale": "en-GB", **options})
+            if fresh:
+                own.append(page.context)
+            else:
+                taken.append((key, page))
+            page.goto(hall.url + path)
+            if path == "/":
+                until(page, FURNISHED)  # a hall that closes now breaks off no fetch
+            return page
+
+        yield visit
+        for context in own:
+            context.close()
+        for key, page in taken:
+            if _left(page):
+                self._free.setdefault(key, []).append(page)
+        complaints = self._complaints.copy()
+        self._complaints.clear()  # the pages that are kept go on adding to this list
+        assert complaints == []
+
+    def _new(self, script: str, answers: frozenset[int], **options: Any) -> Page:
+        context = self._browser.new_context(**options)
         context.set_default_timeout(60_000)
         context.add_init_script(WATCH_POLICY + script)
         page = context.new_page()
-        note_complaints(page, complaints, answers)
-        page.goto(hall.url + path)
-        if path == "/":
-            until(page, FURNISHED)  # a hall that closes now breaks off no fetch
+        note_complaints(page, self._complaints, answers)
         return page
 
-    yield visit
-    for context in contexts:
-        context.close()
+
+def _left(page: Page) -> bool:
+    """Leave a page as it was when it was new; say whether another test can have it."""
+    if page.is_closed() or not page.url.startswith("http"):  # elsewhere nothing can be forgotten
+        page.context.close()
+        return False
+    for other in page.context.pages:
+        if other is not page:
+            other.close()
+    page.evaluate("localStorage.clear(), sessionStorage.clear()")
+    page.context.clear_cookies()
+    page.mouse.move(0, 0)
+    page.goto("about:blank")
+    return True
+
+
+@pytest.fixture(scope="module")
+def kept_pages(browser: Browser) -> KeptPages:
+    return KeptPages(browser)
+
+
+@pytest.fixture
+def visit(kept_pages: KeptPages, hall: DisplayServer) -> Iterator[Visit]:
+    """Open pages of the hall; what their consoles complain of fails the test."""
+    with kept_pages.visits(hall) as visit:
+        yield visit
+
+
+@pytest.fixture(scope="module")
+def page(browser: Browser) -> Iterator[Page]:
+    """Share one page among tests that run the displays' modules and look at no document."""
+    complaints: list[str] = []
+    with DisplayServer() as hall:
+        opened = browser.new_page(locale="en-GB")
+        note_complaints(opened, complaints)
+        opened.goto(f"{hall.url}/projector")
+        yield opened
+        opened.close()
     assert complaints == []

@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 from pipeline.core.types import State
 from scripts.support.captions import caption
 from scripts.support.display_server import DisplayServer
-from tests.browser.conftest import Visit, until
+from tests.browser.conftest import Visit, place_of, until
 
 pytestmark = pytest.mark.browser
 
@@ -105,8 +105,7 @@ def test_all_can_be_reached_at_any_width_and_zoom(
     for name in ("#theme-contrast", "#source", "#lang", "#page", "#done"):
         control = page.locator(name)
         control.scroll_into_view_if_needed()
-        box = control.bounding_box()
-        assert box is not None
+        box = place_of(control)
         assert box["x"] >= 0
         assert box["x"] + box["width"] <= viewport["width"] + 1
     assert page.locator("#settings").evaluate("e => e.scrollWidth - e.clientWidth") == 0
@@ -116,8 +115,7 @@ def test_all_can_be_reached_at_any_width_and_zoom(
     wider = """() => Math.max(...[document.documentElement, document.body,
         document.querySelector("#scroller")].map((e) => e.scrollWidth - e.clientWidth))"""
     assert page.evaluate(wider) <= 0
-    last = page.locator(".caption .text").last.bounding_box()
-    assert last is not None
+    last = place_of(page.locator(".caption .text").last)
     assert last["width"] <= viewport["width"]
 
 
@@ -144,20 +142,28 @@ def test_nothing_flies_for_who_wants_no_motion(hall: DisplayServer, visit: Visit
 
 
 def test_the_keyboard_reaches_everything(hall: DisplayServer, visit: Visit) -> None:
-    """Each control of the settings by Tab, in the order in which they stand; out by Escape."""
+    """Each control by Tab, in the order in which they stand; out of the settings by Escape."""
     talk(hall)
     page = visit()
     expect(page.locator("#aloud")).to_be_visible()
-    for _ in ("aloud", "open"):
+    focused = "document.activeElement.id"
+    for name in ("aloud", "open"):
         page.keyboard.press("Tab")
+        assert page.evaluate(focused) == name
     page.keyboard.press("Enter")
     expect(page.locator("#settings")).to_be_visible()
     seen: list[str] = []
     for _ in range(12):
-        seen.append(page.evaluate("document.activeElement.id"))
+        seen.append(page.evaluate(focused))
         page.keyboard.press("Tab")
     wanted = ["done", "smaller", "larger", "theme-auto", "source", "lang", "page"]
     assert [name for name in dict.fromkeys(seen) if name in wanted] == wanted
+    page.locator("#larger").focus()
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.documentElement.dataset.size") == "4"
+    page.locator("#theme-auto").focus()
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate("document.documentElement.dataset.theme") == "light"
     page.locator("#source").focus()
     page.keyboard.press("Space")
     assert page.evaluate("document.documentElement.classList.contains('with-source')")
@@ -166,3 +172,12 @@ def test_the_keyboard_reaches_everything(hall: DisplayServer, visit: Visit) -> N
     expect(page.locator(".caption .text").first).to_have_attribute("lang", "en")
     page.keyboard.press("Escape")
     expect(page.locator("#settings")).to_be_hidden()
+    assert page.evaluate(focused) == "open"
+    page.keyboard.press("Tab")
+    assert page.evaluate(focused) == "scroller"
+    page.keyboard.press("PageUp")
+    expect(page.locator("#live")).to_be_visible()
+    page.wait_for_timeout(500)  # the browser scrolls smoothly
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(page.locator("#live")).to_be_hidden()

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, WebSocket, WebSocketRoute, expect
+from playwright.sync_api import Browser, Page, WebSocketRoute, expect
 
 from scripts.support.display_server import DisplayServer
 from tests.browser.conftest import Visit, until
@@ -59,7 +59,7 @@ def listening(page: Page) -> None:
 def test_a_link_that_died_without_a_word_is_noticed(hall: DisplayServer, visit: Visit) -> None:
     """The socket still looks open; the next one finds what was missed."""
     hall.say(1, "Esta es la primera frase.", final=True)
-    page = visit()
+    page = visit(fresh=True)
     air = Air(page)
     page.clock.install()
     page.reload()
@@ -99,7 +99,7 @@ def until_tries(page: Page, air: Air, count: int) -> None:
 
 def test_a_server_without_signs_of_life_is_not_given_up(hall: DisplayServer, visit: Visit) -> None:
     """One of an earlier version says nothing in a silence; that is no dead link."""
-    page = visit()
+    page = visit(fresh=True)
     air = Air(page)
     page.clock.install()
     page.reload()
@@ -110,30 +110,12 @@ def test_a_server_without_signs_of_life_is_not_given_up(hall: DisplayServer, vis
     assert len(air.urls) == 1
 
 
-@pytest.mark.slow
-def test_the_server_gives_signs_of_life(hall: DisplayServer, visit: Visit) -> None:
-    """Without them the page would not notice that it hangs in the air."""
-    page = visit("/projector")
-    frames: list[str | bytes] = []
-
-    def listen(socket: WebSocket) -> None:
-        socket.on("framereceived", lambda data: frames.append(data))  # noqa: PLW0108 - a builtin will not do
-
-    page.on("websocket", listen)
-    page.goto(hall.url)
-    for _ in range(240):
-        if any(json.loads(frame)["type"] == "alive" for frame in frames):
-            return
-        page.wait_for_timeout(250)
-    raise AssertionError(f"only {len(frames)} other messages")
-
-
 def test_a_connection_lost_before_the_history_was_there_gets_it_later(
     hall: DisplayServer, visit: Visit
 ) -> None:
     for number in range(1, 41):
         hall.say(number, f"Esta es la frase {number}.", final=True)
-    page = visit()
+    page = visit(fresh=True)
     air = Air(page, drop="earlier")
     page.reload()
     until(page, "document.querySelectorAll('#captions .caption').length === 40")
@@ -144,26 +126,8 @@ def test_a_connection_lost_before_the_history_was_there_gets_it_later(
     ]
 
 
-def test_a_socket_cut_in_the_middle_of_an_utterance(hall: DisplayServer, visit: Visit) -> None:
-    """What was solid stays, the rest follows, in the same element."""
-    page = visit()
-    air = Air(page)
-    page.reload()
-    listening(page)
-    hall.say(1, "El Señor es mi pas", stable=8)
-    expect(page.locator(".caption .text")).to_have_text("El Señor es mi pas")
-    page.evaluate("window.kept = document.querySelector('.caption')")
-    air.routes[-1].close(code=1001)
-    hall.say(1, "El Señor es mi pastor.", final=True)
-    hall.say(2, "En lugares de delicados pastos")
-    expect(page.locator(".caption")).to_have_count(2)
-    assert page.locator(".caption .text").first.text_content() == "El Señor es mi pastor."
-    assert page.evaluate("window.kept === document.querySelector('.caption')")
-    assert "since=1" in air.urls[-1]
-
-
 def test_it_comes_back_at_once_when_the_network_does(hall: DisplayServer, visit: Visit) -> None:
-    page = visit()
+    page = visit(fresh=True)
     page.clock.install()
     # What the page fetches last: a hall that closes now breaks off nothing.
     with page.expect_request_finished(lambda request: request.url.endswith("/wakelock.js")):

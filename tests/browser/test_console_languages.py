@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from scripts.support.operator_server import OperatorServer
-from tests.browser.conftest import Visit
+from tests.browser.conftest import Visit, place_of
 from tests.support.console import OPEN, opened, row
 from tests.support.page_words import LANGS, texts
 
@@ -95,9 +95,7 @@ def test_in_arabic_the_desk_runs_from_right_to_left_and_what_was_heard_does_not(
     heard = row(page, 1).locator(".heard")
     expect(heard).to_have_text("the first of two")
     assert heard.evaluate("one => getComputedStyle(one).direction") == "ltr"
-    transcript, panel = (page.locator(each).bounding_box() for each in (".transcript", ".panel"))
-    assert transcript is not None
-    assert panel is not None
+    transcript, panel = (place_of(page.locator(each)) for each in (".transcript", ".panel"))
     assert panel["x"] + panel["width"] <= transcript["x"] + 1
     hall.level(-21)
     number = page.locator("#level-number")
@@ -107,7 +105,5 @@ def test_in_arabic_the_desk_runs_from_right_to_left_and_what_was_heard_does_not(
     reason = page.locator("#reason").evaluate("one => getComputedStyle(one).direction")
     assert reason == "rtl"
     page.locator("#add-rule").click()
-    first, second = (page.locator(".chip").nth(at).bounding_box() for at in (0, 1))
-    assert first is not None
-    assert second is not None
+    first, second = (place_of(page.locator(".chip").nth(at)) for at in (0, 1))
     assert first["x"] < second["x"], "English words stand in their own order"

@@ -29,7 +29,7 @@ def replay(page: Page) -> list[dict[str, Any]]:
 
 
 def test_the_audience_page_ends_with_the_snapshot(visit: Visit) -> None:
-    page = visit()
+    page = visit(fresh=True)
     answers = replay(page)
     expect(page.locator("#status-text")).to_have_text("The service has ended")
     texts = page.locator(".caption .text")
@@ -42,7 +42,7 @@ def test_the_audience_page_ends_with_the_snapshot(visit: Visit) -> None:
 
 
 def test_the_projector_ends_with_the_newest_of_it(visit: Visit) -> None:
-    page = visit("/projector", viewport={"width": 1280, "height": 720})
+    page = visit("/projector", fresh=True, viewport={"width": 1280, "height": 720})
     replay(page)
     expect(page.locator("#status-text")).to_have_text("El culto ha terminado")
     expect(page.locator("#captions .caption .text").last).to_have_text(

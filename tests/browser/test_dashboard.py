@@ -18,6 +18,7 @@ from pipeline.learning.dashboard import dashboard
 from pipeline.learning.data.collect import CollectSettings, collect
 from pipeline.learning.data.folder import DataFolder
 from pipeline.learning.verdict import Measured
+from tests.browser.conftest import note_complaints, place_of
 from tests.support.services import GOOD, STARTED, UNSURE, WRONG, decide, hold
 
 pytestmark = pytest.mark.browser
@@ -68,8 +69,7 @@ def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def opened(browser: Browser, file: Path, complaints: list[str], **options: Any) -> Page:
     page = browser.new_page(**options)
-    page.on("console", lambda said: complaints.append(said.text))
-    page.on("pageerror", lambda error: complaints.append(str(error)))
+    note_complaints(page, complaints)
     page.goto(file.as_uri())
     return page
 
@@ -84,8 +84,7 @@ def test_axe_finds_nothing_in_the_dashboard_and_the_newest_service_is_in_sight(
     parts = ["Words misheard", "Accepted", "Estimates", "Services"]
     assert page.locator("h2").all_text_contents() == [*parts, "What to look at next", "Models"]
     assert page.evaluate("document.documentElement.scrollWidth") == size["width"]
-    newest = page.locator("figure").first.locator("svg text").last.bounding_box()
-    assert newest is not None
+    newest = place_of(page.locator("figure").first.locator("svg text").last)
     assert newest["x"] >= 0
     assert newest["x"] + newest["width"] <= size["width"], "it is on the right, without scrolling"
     found = Axe().run(page).response["violations"]

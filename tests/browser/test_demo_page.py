@@ -7,7 +7,7 @@ from playwright.sync_api import Browser, expect
 
 from scripts.support.captions import caption
 from scripts.support.display_server import DisplayServer
-from tests.browser.conftest import until
+from tests.browser.conftest import note_complaints, place_of, until
 
 pytestmark = pytest.mark.browser
 
@@ -16,11 +16,7 @@ def test_three_pages_in_one_show_a_caption_each_in_its_language(browser: Browser
     with DisplayServer(mode="demo", extra_targets=["fr"]) as hall:
         page = browser.new_page(locale="en-GB")
         problems: list[str] = []
-        page.on(
-            "console",
-            lambda told: problems.append(told.text) if told.type in ("error", "warning") else None,
-        )
-        page.on("pageerror", lambda error: problems.append(str(error)))
+        note_complaints(page, problems)
         page.goto(f"{hall.url}/demo#token=secret")
         hall.say(1, "Dios es fiel.", final=True)
         hall.show_in("fr", caption(1, "God is faithful.", "Dieu est fidèle.", final=True))
@@ -36,8 +32,7 @@ def test_three_pages_in_one_show_a_caption_each_in_its_language(browser: Browser
             page.set_viewport_size({"width": width, "height": height})
             until(page, f"innerWidth === {width}")
             assert page.evaluate("document.documentElement.scrollWidth") <= width
-            wall_box = page.locator(".wall div").bounding_box()
-            assert wall_box is not None
+            wall_box = place_of(page.locator(".wall div"))
             assert wall_box["width"] / wall_box["height"] == pytest.approx(16 / 9, rel=0.02)
             if width > 1000:
                 assert page.evaluate("document.documentElement.scrollHeight") <= height

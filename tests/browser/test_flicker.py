@@ -134,7 +134,7 @@ def least_changes() -> int:
 
 @pytest.mark.slow
 def test_only_what_changed_moves_on_the_audience_page(visit: Visit) -> None:
-    page = visit(reduced_motion="reduce")
+    page = visit(fresh=True, reduced_motion="reduce")
     flicker = replay(page)
     spoken_s = MESSAGES[-1]["end_s"]
     print(
@@ -150,7 +150,7 @@ def test_only_what_changed_moves_on_the_audience_page(visit: Visit) -> None:
 
 @pytest.mark.slow
 def test_nothing_changes_on_the_projector_in_blocks(visit: Visit) -> None:
-    page = visit("/projector?mode=blocks", viewport={"width": 1280, "height": 720})
+    page = visit("/projector?mode=blocks", fresh=True, viewport={"width": 1280, "height": 720})
     routes: list[WebSocketRoute] = []
 
     def serve(route: WebSocketRoute) -> None:

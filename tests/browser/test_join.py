@@ -16,7 +16,7 @@ SCREENS = [(1024, 768), (390, 844), (320, 568), (1920, 1080)]
 
 
 def test_address_and_code_fit_the_screen(hall: DisplayServer, visit: Visit) -> None:
-    page = visit("/join")
+    page = visit("/join", fresh=True)
     expect(page.locator("#address")).to_have_text(hall.url.removeprefix("http://"))
     expect(page.locator("#address")).to_have_attribute("href", f"{hall.url}/")
     until(page, "document.querySelector('#qr').naturalWidth > 0")
@@ -31,7 +31,7 @@ def test_address_and_code_fit_the_screen(hall: DisplayServer, visit: Visit) -> N
 
 
 def test_an_address_that_phones_cannot_open_is_said_but_not_printed(visit: Visit) -> None:
-    page = visit("/join")
+    page = visit("/join", fresh=True)
     expect(page.locator("#problem")).to_contain_text("--host 0.0.0.0")
     page.emulate_media(media="print")
     expect(page.locator("#qr")).to_be_visible()
@@ -51,7 +51,7 @@ def test_it_prints_on_one_page_with_a_line_of_ones_own(visit: Visit) -> None:
 
 
 def test_an_answer_that_makes_no_sense_is_said(visit: Visit) -> None:
-    page = visit("/join")
+    page = visit("/join", fresh=True)
     expect(page.locator("#qr")).to_be_visible()
     page.route("**/address", lambda route: route.fulfill(status=200, body="not ours"))
     page.reload()

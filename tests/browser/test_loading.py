@@ -107,7 +107,7 @@ def test_the_page_is_light(hall: DisplayServer, visit: Visit) -> None:
 def test_the_first_caption_needs_one_round_of_files(hall: DisplayServer, visit: Visit) -> None:
     """A browser fetches six at a time: page, styles and scripts are fewer; the rest comes later."""
     hall.say(1, "El Señor es mi pastor.", final=True)
-    page = visit()
+    page = visit(fresh=True)
     expect(page.locator(".caption")).to_have_count(1)
     until(page, "performance.getEntriesByType('resource').some((e) => /wakelock/.test(e.name))")
     fetched = [path for path, _, _ in page.evaluate(FETCHED)]
@@ -135,7 +135,7 @@ def test_only_one_socket_is_opened(visit: Visit, hall: DisplayServer) -> None:
 
 
 def test_it_is_an_app_that_can_be_installed(visit: Visit, hall: DisplayServer) -> None:
-    page = visit()
+    page = visit(fresh=True)
     response = page.request.get(hall.url + "/captions.webmanifest")
     assert response.headers["content-type"] == "application/manifest+json"
     manifest = response.json()

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from scripts.support.captions import caption
 from scripts.support.display_server import DisplayServer
-from tests.browser.conftest import Visit
-from tests.support.kept_pages import KeptPages
+from tests.browser.conftest import Visit, place_of
 from tests.support.recorder import wait_for
 
 pytestmark = pytest.mark.browser
@@ -53,11 +52,6 @@ LAST_LINE = """(one) => {
 """How many letters of an element's text are in its last line."""
 
 
-@pytest.fixture(scope="module")
-def kept(browser: Browser) -> KeptPages:
-    return KeptPages(browser)
-
-
 @pytest.fixture
 def hall() -> Iterator[DisplayServer]:
     with DisplayServer(extra_targets=[lang for lang in READ if lang != "es"]) as running:
@@ -68,12 +62,6 @@ def hall() -> Iterator[DisplayServer]:
             else:
                 running.show_in(lang, shown)
         yield running
-
-
-@pytest.fixture
-def visit(kept: KeptPages, hall: DisplayServer) -> Iterator[Visit]:
-    with kept.visits(hall) as visit:
-        yield visit
 
 
 def reads(page: Page, lang: str, text: str) -> None:
@@ -103,10 +91,6 @@ def test_a_link_chooses_and_is_remembered_until_the_reader_chooses(visit: Visit)
     reads(page, "ko", READ["ko"])
 
 
-def test_who_hears_badly_reads_what_is_spoken(visit: Visit) -> None:
-    reads(visit("/?lang=en"), "en", SAID)
-
-
 def test_a_link_in_a_language_that_there_is_not_gives_what_there_is(visit: Visit) -> None:
     page = visit("/?lang=sw", locale="fr-FR")
     reads(page, "fr", READ["fr"])
@@ -121,9 +105,7 @@ def test_in_arabic_page_and_captions_run_from_right_to_left(visit: Visit) -> Non
     assert text.get_attribute("dir") == "rtl"
     expect(page.locator("#status-text")).to_have_text("جارٍ الاستماع")
     middle = page.viewport_size["width"] / 2  # type: ignore[index]
-    status, settings = (page.locator(each).bounding_box() for each in ("#status", "#open"))
-    assert status is not None
-    assert settings is not None
+    status, settings = (place_of(page.locator(each)) for each in ("#status", "#open"))
     assert settings["x"] + settings["width"] < middle < status["x"] + status["width"]
 
 

@@ -2,25 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page
-
-from scripts.support.display_server import DisplayServer
+from playwright.sync_api import Page
 
 pytestmark = pytest.mark.browser
-
-
-@pytest.fixture(scope="module")
-def page(browser: Browser) -> Iterator[Page]:
-    """One page for all: a module has no state beside what a test makes of it."""
-    with DisplayServer() as hall, browser.new_context() as context:
-        page = context.new_page()
-        page.goto(hall.url)
-        yield page
 
 
 def run(page: Page, module: str, body: str) -> Any:

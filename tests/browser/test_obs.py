@@ -18,7 +18,7 @@ from playwright.sync_api import Browser, Page, WebSocketRoute, expect
 
 from scripts.support.captions import caption
 from scripts.support.display_server import DisplayServer
-from tests.browser.conftest import WATCH_POLICY, Visit, until
+from tests.browser.conftest import WATCH_POLICY, Visit, place_of, until
 from tests.support.golden import MESSAGES, SNAPSHOT
 from tests.support.paths import ROOT
 
@@ -38,8 +38,9 @@ def overlay(
 ) -> Page:
     """Open the overlay with these parameters and wait until it is connected."""
     before = hall.clients("obs")
-    page = visit(f"/obs?{query}", LINES + script, **{**HD, **options})
+    page = visit(f"/obs?{query}", script, **{**HD, **options})
     until(page, READY)
+    page.evaluate(LINES + WATCH)
     for _ in range(100):
         if hall.clients("obs") > before:
             return page
@@ -62,8 +63,7 @@ def pixels(page: Page) -> npt.NDArray[np.uint8]:
 
 def box_of(page: Page, selector: str) -> tuple[float, float, float, float]:
     """Return left, top, right, bottom."""
-    box = page.locator(selector).first.bounding_box()
-    assert box is not None
+    box = place_of(page.locator(selector).first)
     return box["x"], box["y"], box["x"] + box["width"], box["y"] + box["height"]
 
 
@@ -86,6 +86,8 @@ window.linesSeen = () => {
   }
   return [...lines.entries()].sort((a, b) => a[0] - b[0]).map(([, text]) => text.trim());
 };
+"""
+WATCH = """
 window.seen = [];
 window.together = [];
 window.watch = () => setInterval(() => {
@@ -93,12 +95,13 @@ window.watch = () => setInterval(() => {
   window.together.push(lines);
   for (const line of lines) if (!window.seen.includes(line)) window.seen.push(line);
 }, 100);
+0 // else playwright would call the function
 """
 
 
 def lines_seen(page: Page) -> list[str]:
     """Return the text of each line that is inside the window, from the top."""
-    found: list[str] = page.evaluate("window.linesSeen()")
+    found: list[str] = page.evaluate(LINES + "window.linesSeen()")
     return found
 
 

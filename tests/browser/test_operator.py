@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, WebSocketRoute, expect
+from playwright.sync_api import WebSocketRoute, expect
 
 from pipeline.check.result import Result, keep
 from pipeline.cli.browser import open_with_token
@@ -19,26 +19,14 @@ from pipeline.server.access import LIMIT
 from scripts.support.operator_server import OperatorServer
 from tests.browser.conftest import Visit, until
 from tests.support.console import OPEN, TABLET, audience, opened, row
-from tests.support.kept_pages import KeptPages
 
 pytestmark = pytest.mark.browser
-
-
-@pytest.fixture(scope="module")
-def kept(browser: Browser) -> KeptPages:
-    return KeptPages(browser)
 
 
 @pytest.fixture
 def hall(tmp_path: Path) -> Iterator[OperatorServer]:
     with OperatorServer(tmp_path) as running:
         yield running
-
-
-@pytest.fixture
-def visit(kept: KeptPages, hall: OperatorServer) -> Iterator[Visit]:
-    with kept.visits(hall) as visit:
-        yield visit
 
 
 # The token
@@ -129,6 +117,7 @@ def test_a_token_that_does_not_hold_any_more_is_asked_for_again_and_guesses_are_
 def test_a_tablet_is_let_in_by_six_digits_and_stays_in(hall: OperatorServer, visit: Visit) -> None:
     desk = opened(visit)
     desk.get_by_role("button", name="Add a volunteer").click()
+    expect(desk.locator("#invitation")).to_be_visible()
     code = desk.locator("#invitation-code").inner_text()
     assert len(code.replace(" ", "")) == 6
     tablet = desk.context.browser.new_context(**TABLET).new_page()  # type: ignore[union-attr]
@@ -163,6 +152,7 @@ def test_a_tablet_is_let_in_by_six_digits_and_stays_in(hall: OperatorServer, vis
     expect(desk.locator("#no-volunteers")).to_be_visible()
 
     desk.get_by_role("button", name="Add a volunteer").click()
+    expect(desk.locator("#invitation")).to_be_visible()
     code = desk.locator("#invitation-code").inner_text()
     tablet.get_by_label("Your name").fill("Maria")
     tablet.get_by_label("Code").fill(code.translate(str.maketrans("0123456789", "٠١٢٣٤٥٦٧٨٩")))
@@ -413,10 +403,12 @@ def test_a_line_that_went_silent_is_noticed(visit: Visit) -> None:
         socket.on_message(lambda data: None if deaf else server.send(data))
 
     page.route_web_socket("**/ws**", pass_on)
+    page.clock.install()
     page.reload()
     expect(page.locator("#machine")).to_contain_text("812 MB")
     deaf.append(None)  # type: ignore[arg-type]
-    expect(page.locator("#state")).to_have_text("Connection lost", timeout=12_000)
+    page.clock.fast_forward(11_000)
+    expect(page.locator("#state")).to_have_text("Connection lost")
     expect(page.locator("#pause")).to_be_disabled()
     deaf.clear()
     expect(page.locator("#state")).to_have_text("Listening")

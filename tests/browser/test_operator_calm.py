@@ -7,13 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from pipeline.records.events import ModelUsed
 from scripts.support.operator_server import OperatorServer
 from tests.browser.conftest import Visit
 from tests.support.console import opened, row
-from tests.support.kept_pages import KeptPages
 
 pytestmark = pytest.mark.browser
 
@@ -36,21 +35,10 @@ BROKEN = """() => {
 }"""
 
 
-@pytest.fixture(scope="module")
-def kept(browser: Browser) -> KeptPages:
-    return KeptPages(browser)
-
-
 @pytest.fixture
 def hall(tmp_path: Path) -> Iterator[OperatorServer]:
     with OperatorServer(tmp_path) as running:
         yield running
-
-
-@pytest.fixture
-def visit(kept: KeptPages, hall: OperatorServer) -> Iterator[Visit]:
-    with kept.visits(hall) as visit:
-        yield visit
 
 
 def marked(page: Page, scores: list[float], flag: str = "estimate:flag") -> list[bool]:

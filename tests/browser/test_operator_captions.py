@@ -7,12 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import expect
 
 from scripts.support.operator_server import OperatorServer
-from tests.browser.conftest import Visit
+from tests.browser.conftest import Visit, place_of
 from tests.support.console import OPEN, TABLET, audience, opened, row
-from tests.support.kept_pages import KeptPages
 from tests.support.verses import small_index
 
 pytestmark = pytest.mark.browser
@@ -22,22 +21,11 @@ RAW = "He is the pro pitty asian for our sins, says zor bex."
 EVIL = "<script>alert(1)</script><img src=x onerror=alert(1)>"
 
 
-@pytest.fixture(scope="module")
-def kept(browser: Browser) -> KeptPages:
-    return KeptPages(browser)
-
-
 @pytest.fixture
 def hall(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[OperatorServer]:
     """With languages beside Spanish where a test names them."""
     with OperatorServer(tmp_path, extra_targets=getattr(request, "param", ())) as running:
         yield running
-
-
-@pytest.fixture
-def visit(kept: KeptPages, hall: OperatorServer) -> Iterator[Visit]:
-    with kept.visits(hall) as visit:
-        yield visit
 
 
 def test_doubtful_words_and_corrections_tell_about_themselves(
@@ -250,10 +238,8 @@ def test_a_notice_stays_on_every_screen_until_it_is_taken_away(
     page.keyboard.press("b")
     expect(screens[0].locator("#announcement")).to_be_visible()
     below, above = (
-        screens[1].locator(each).bounding_box() for each in ("#captions .caption", "#announcement")
+        place_of(screens[1].locator(each)) for each in ("#captions .caption", "#announcement")
     )
-    assert above is not None
-    assert below is not None
     assert above["y"] + above["height"] <= below["y"] + 1, "captions make room for it"
     expect(page.locator("#standing-text")).to_have_text("El sermón empieza a las 10:40.")
     page.keyboard.press("n")
@@ -458,8 +444,7 @@ def test_the_list_is_bounded_and_stays_where_one_reads(hall: OperatorServer, vis
     expect(row(page, 259)).to_be_visible()
     assert page.locator(".row").count() == 200
     expect(page.locator("#chosen")).to_have_text("sentence 259")
-    box = page.locator("#scroller").bounding_box()
-    assert box is not None
+    box = place_of(page.locator("#scroller"))
     page.mouse.move(box["x"] + 200, box["y"] + 100)
     page.mouse.wheel(0, -3000)
     expect(page.locator("#live")).to_be_visible()

@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Any, get_args
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Page
 
 from pipeline.core.types import State
-from tests.support.module_page import module_page
 
 pytestmark = pytest.mark.browser
-
-
-@pytest.fixture(scope="module")
-def page(browser: Browser) -> Iterator[Page]:
-    with module_page(browser) as opened:
-        yield opened
 
 
 def run(page: Page, module: str, body: str, *values: Any) -> Any:

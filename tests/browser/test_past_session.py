@@ -15,6 +15,7 @@ from pipeline.review.report import report
 from scripts.support.journal import message, record, session, utc
 from scripts.support.program import started
 from scripts.support.records import health_record
+from tests.browser.conftest import note_complaints
 
 pytestmark = pytest.mark.browser
 
@@ -46,7 +47,7 @@ def test_a_report_is_drawn_without_a_complaint_and_fits_a_phone(
     page_file.write_text(report(session(tmp_path, captions, records=records)), encoding="utf-8")
     page = browser.new_page(viewport={"width": 390, "height": 800})
     complaints: list[str] = []
-    page.on("console", lambda said: complaints.append(said.text))
+    note_complaints(page, complaints)
     page.goto(page_file.as_uri())
     assert page.evaluate("document.documentElement.scrollWidth") == 390
     colours = page.evaluate(

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, WebSocketRoute, expect
 
 from scripts.support.captions import caption
 from scripts.support.display_server import DisplayServer
-from tests.browser.conftest import Visit, until
+from tests.browser.conftest import Visit, place_of, until
 
 pytestmark = pytest.mark.browser
 
@@ -195,10 +195,9 @@ def test_lines_roll_up_one_by_one(hall: DisplayServer, visit: Visit) -> None:
     hall.say(2, " ".join(words), final=True)  # more than three lines, in the same type
     expect(page.locator("#captions .partial")).to_have_count(0)
     assert page.locator("#captions .caption").count() == 2
-    assert page.locator("#captions").bounding_box()["height"] > 5.9 * line_px  # type: ignore[index]
+    assert place_of(page.locator("#captions"))["height"] > 5.9 * line_px
     page.wait_for_timeout(300)  # the glide
-    bottom = page.locator("#captions").bounding_box()
-    assert bottom is not None
+    bottom = place_of(page.locator("#captions"))
     assert bottom["y"] + bottom["height"] == pytest.approx(720 * 0.94, abs=1)
     assert cut_off(page) == []
 
@@ -214,8 +213,7 @@ def test_a_whole_sentence_at_a_time(hall: DisplayServer, visit: Visit) -> None:
     hall.say(1, "El Señor es mi pastor; nada me faltará.", final=True)
     expect(page.locator(SHOWN)).to_have_count(1)
     assert shown(page) == ["El Señor es mi pastor;\nnada me faltará."]
-    box = page.locator(SHOWN).bounding_box()
-    assert box is not None
+    box = place_of(page.locator(SHOWN))
     assert abs(box["y"] + box["height"] / 2 - 360) < 3
     hall.edit(1, "Jehová es mi pastor.")
     expect(page.locator(SHOWN)).to_have_text("Jehová es mi pastor.")
@@ -276,9 +274,7 @@ def test_both_languages_side_by_side(hall: DisplayServer, visit: Visit) -> None:
     page = visit("/projector?show=beside", **HD)
     source = page.locator("#captions .source")
     expect(source).to_have_text("The Lord is my shepherd.")
-    left, right = page.locator(SHOWN).bounding_box(), source.bounding_box()
-    assert left is not None
-    assert right is not None
+    left, right = place_of(page.locator(SHOWN)), place_of(source)
     assert left["x"] + left["width"] < right["x"]
     assert left["y"] == right["y"]
     assert left["width"] == pytest.approx(right["width"], abs=1)
@@ -291,11 +287,10 @@ def test_the_address_sets_size_and_margin(hall: DisplayServer, visit: Visit) -> 
     usual = page.locator(SHOWN).evaluate(size)
     page.goto(page.url + "?size=50&margin=0")
     assert page.locator(SHOWN).evaluate(size) == pytest.approx(usual / 2, abs=0.1)
-    assert page.locator("#stage").bounding_box()["width"] == 1280  # type: ignore[index]
+    assert place_of(page.locator("#stage"))["width"] == 1280
     page.goto(page.url.split("?")[0] + "?size=9999&margin=wide&lines=-1&mode=x&show=y")
     assert page.locator(SHOWN).evaluate(size) == usual
-    box = page.locator("#stage").bounding_box()
-    assert box is not None
+    box = place_of(page.locator("#stage"))
     assert box["x"] == pytest.approx(1280 * 0.06, abs=1)
     assert 720 - box["y"] - box["height"] == pytest.approx(720 * 0.06, abs=1)
 
@@ -358,7 +353,7 @@ def test_stale_text_is_cleared_while_the_server_is_away(hall: DisplayServer, vis
 
 def test_a_sign_of_life_is_no_speech(visit: Visit) -> None:
     """It does not keep stale text on the wall."""
-    page = visit("/projector?clear=2", **HD)
+    page = visit("/projector?clear=2", fresh=True, **HD)
     routes: list[WebSocketRoute] = []
 
     def pass_on(route: WebSocketRoute) -> None:
@@ -406,8 +401,7 @@ def test_the_state_is_small_and_in_the_captions_language(hall: DisplayServer, vi
     status = page.locator("#status")
     hall.state("no-audio", "microphone lost: USB")
     expect(status).to_have_text("Sin micrófono")
-    box = status.bounding_box()
-    assert box is not None
+    box = place_of(status)
     assert box["height"] < 720 * 0.05
     hall.state("paused")
     expect(status).to_have_text("En pausa")

@@ -18,7 +18,7 @@ from pipeline.session.recordings import recording_path
 from pipeline.session.training_pairs import QUEUE
 from scripts.support.display_server import DisplayServer
 from scripts.support.reviewing import TOKEN, Reviewing, reviewable
-from tests.browser.conftest import LOST_SOCKET, WATCH_POLICY, until
+from tests.browser.conftest import LOST_SOCKET, WATCH_POLICY, place_of, until
 from tests.support.reviews import lines, outcomes, pairs
 
 pytestmark = pytest.mark.browser
@@ -259,10 +259,8 @@ def test_it_fits_and_axe_finds_nothing_serious(visit: Open) -> None:
         page.set_viewport_size({"width": width, "height": 700})
         assert page.evaluate("document.documentElement.scrollWidth") == width
         until(page, "document.activeElement.classList.contains('item')")
-        box = items(page).first.bounding_box()
-        assert box is not None
-        top = page.locator(".top").bounding_box()
-        assert top is not None
+        box = place_of(items(page).first)
+        top = place_of(page.locator(".top"))
         assert box["x"] >= 0
         assert box["x"] + box["width"] <= width
         sticks = page.locator(".top").evaluate("(top) => getComputedStyle(top).position")

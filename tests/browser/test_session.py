@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from playwright.sync_api import Browser, Page
-
-from tests.support.module_page import module_page
+from playwright.sync_api import Page
 
 pytestmark = pytest.mark.browser
-
-
-@pytest.fixture(scope="module")
-def page(browser: Browser) -> Iterator[Page]:
-    with module_page(browser) as opened:
-        yield opened
 
 
 def hello(*captions: dict[str, Any], resumed: bool = False, **fields: Any) -> dict[str, Any]:

@@ -42,7 +42,7 @@ format = "json"
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "config.toml").write_text(SETTINGS)
     (tmp_path / "sessions").mkdir()
-    samples, rate = soundfile.read(SERMON, frames=12 * 16_000)
+    samples, rate = soundfile.read(SERMON, frames=7 * 16_000)
     soundfile.write(tmp_path / "short.wav", samples, rate)
     return tmp_path
 

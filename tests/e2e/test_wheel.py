@@ -155,14 +155,6 @@ def test_what_ships_is_found_in_the_wheel(installed: Installed) -> None:
     assert languages == list(LANGUAGES), "those of the checkout"
 
 
-def test_the_checks_before_a_service_pass(installed: Installed) -> None:
-    done = installed.run("stark-translate", "check", "--json", "--no-audio", "--port", "0")
-    results = {each["name"]: each for each in orjson.loads(done.stdout)["results"]}
-    files = ("settings", "dictionary", "pages", "model-stt", "model-marian", "model-gemma")
-    assert {name: results[name]["message"] for name in files if not results[name]["ok"]} == {}
-    assert {"golden-stt", "golden-marian", "golden-gemma"} <= set(results), "golden.json is found"
-
-
 def test_a_service_and_its_report(installed: Installed) -> None:
     sound = installed.ask(
         "from pipeline.core.resources import bundled; print(bundled('demo', 'golden.flac'))"

@@ -61,7 +61,7 @@ def test_a_quick_translator_that_only_fails_is_left_alone_with_a_reason(tmp_path
         async with service.connect() as socket:
             await until(socket, lambda m: "quick translator failed" in m.get("reason", ""))
 
-    source = FakeSource(pcm_of(SCRIPT, DURATION_S), speed=4)
+    source = FakeSource(pcm_of(SCRIPT, DURATION_S), speed=8)
     service = Service(tmp_path, source=source, partial=failing)
     assert service.run(watch) == 0
     assert service.finals() == all_finals("gemma")
@@ -100,7 +100,7 @@ class RunsAway(FakeRecognizer):
 
 
 def test_a_recognizer_that_runs_away_leaves_what_it_had_understood(tmp_path: Path) -> None:
-    source = FakeSource(pcm_of(SCRIPT, DURATION_S), speed=4)
+    source = FakeSource(pcm_of(SCRIPT, DURATION_S), speed=8)
     service = Service(tmp_path, source=source, recognizer=RunsAway(SCRIPT))
     assert service.run() == 0
     texts = [line["source"]["text"] for line in service.journal()]
@@ -135,7 +135,7 @@ def test_a_disk_that_does_not_answer_delays_no_caption(
             assert service.records("utterance") == []
             answers.set()
 
-    source = FakeSource(pcm_of(SCRIPT, DURATION_S), speed=4)
+    source = FakeSource(pcm_of(SCRIPT, DURATION_S), speed=8)
     service = Service(tmp_path, source=source)
     try:
         assert service.run(watch) == 0

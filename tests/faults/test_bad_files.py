@@ -43,7 +43,7 @@ class TestFullDisk:
                     if freed and len(finals_shown(seen)) == 4:
                         (disk / "filler").unlink(missing_ok=True)
 
-        service = Service(disk, source=FakeSource(pcm_of(SCRIPT, DURATION_S), speed=4))
+        service = Service(disk, source=FakeSource(pcm_of(SCRIPT, DURATION_S), speed=8))
         return service.run(watch), service, seen
 
     def test_captions_go_on_and_the_end_says_that_the_record_is_not_whole(
@@ -70,7 +70,7 @@ class TestFullDisk:
 
 def test_a_folder_that_takes_no_more_writes_costs_the_record_only(tmp_path: Path) -> None:
     """The real program, whose files may not grow any more from one moment to the next."""
-    wav(tmp_path / "a.wav", speech(12))
+    wav(tmp_path / "a.wav", speech(7))
     with started("run", "--input", "a.wav", cwd=tmp_path) as program:
         program.wait_for("ready")
         _, hard = resource.prlimit(program.process.pid, resource.RLIMIT_FSIZE)

@@ -64,20 +64,20 @@ def truncated(folder: Path, copy: Path, name: str, share: float) -> Path:
     return copy
 
 
-def test_marian_is_no_recognizer(refused: Refused) -> None:
-    refused("stt", MARIAN, "model-wrong-kind", "stt.model", "not a Whisper model")
-
-
-def test_whisper_is_no_translator(refused: Refused) -> None:
-    refused("marian", STT, "model-wrong-kind", "translate.partial.model", "not a translation")
-
-
-def test_a_folder_is_no_gguf(refused: Refused) -> None:
-    refused("gemma", MARIAN, "model-wrong-kind", "translate.final.model", ".gguf")
-
-
-def test_a_file_is_no_folder(refused: Refused) -> None:
-    refused("marian", STT / "model.bin", "model-wrong-kind", "folder that holds model.bin")
+@pytest.mark.parametrize(
+    ("role", "model", "says"),
+    [
+        ("stt", MARIAN, ("stt.model", "not a Whisper model")),
+        ("marian", STT, ("translate.partial.model", "not a translation")),
+        ("gemma", MARIAN, ("translate.final.model", ".gguf")),
+        ("marian", STT / "model.bin", ("folder that holds model.bin",)),
+    ],
+    ids=["marian to hear", "whisper to translate", "folder", "file"],
+)
+def test_a_model_of_another_kind_is_refused(
+    refused: Refused, role: str, model: Path, says: tuple[str, ...]
+) -> None:
+    refused(role, model, "model-wrong-kind", *says)
 
 
 def test_an_empty_folder_lacks_everything(refused: Refused, tmp_path: Path) -> None:

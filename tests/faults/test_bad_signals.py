@@ -38,6 +38,8 @@ from tests.support.sounds import speech, wav
 
 pytestmark = pytest.mark.slow
 
+LIGHT = {"STARK_TRANSLATE__TRANSLATE__FINAL__ENGINE": "marian"}
+"""Finals are the quick translator's: what is tried is no matter of engines."""
 FAST_RUN = ("-m", "pipeline", "run", "--input", "a.wav", "--pace", "fast", "--port", "0")
 
 
@@ -68,7 +70,9 @@ def test_while_a_model_loads_the_end_waits_for_it_and_is_clean(tmp_path: Path) -
     assert service.run(beside) == 0
     assert not service.app.is_stuck
     assert not service.app.has_begun
-    assert not (service.app.folder / "diagnostics.jsonl").exists()
+    (board,) = service.app._context.boards
+    assert not board.snapshot().messages, "nothing is heard before everything is there"
+    assert (service.app.folder / "diagnostics.jsonl").read_bytes() == b""
 
 
 def test_twice_while_a_model_hangs_in_loading_it_ends_at_once(tmp_path: Path) -> None:
@@ -215,7 +219,7 @@ def test_a_storm_of_signals_ends_nothing_and_then_the_end_is_clean(tmp_path: Pat
     wav(tmp_path / "a.wav", speech(60))
     draw = random.Random(20261122)
     kinds = [signal.SIGHUP, signal.SIGWINCH, signal.SIGCONT, signal.SIGCHLD, signal.SIGPIPE]
-    with started("run", "--input", "a.wav", cwd=tmp_path) as program:
+    with started("run", "--input", "a.wav", cwd=tmp_path, **LIGHT) as program:
         program.wait_for("ready")
         for _ in range(3_000):
             os.kill(program.process.pid, draw.choice(kinds))
@@ -246,7 +250,7 @@ def test_from_its_first_moment_on_it_ends_soon_and_leaves_nothing_torn(tmp_path:
         (2.0, signal.SIGTERM),
         (None, signal.SIGINT),
     ):
-        with started("run", "--input", "a.wav", cwd=tmp_path) as program:
+        with started("run", "--input", "a.wav", cwd=tmp_path, **LIGHT) as program:
             if delay_s is None:
                 program.wait_for("serving")
             else:
@@ -270,7 +274,11 @@ def test_a_reader_that_leaves_ends_nothing(tmp_path: Path) -> None:
     wav(tmp_path / "a.wav", speech(7))
     reads, writes = os.pipe()
     process = subprocess.Popen(
-        [sys.executable, *FAST_RUN], cwd=tmp_path, env=environment(), stdout=writes, stderr=writes
+        [sys.executable, *FAST_RUN],
+        cwd=tmp_path,
+        env=environment(**LIGHT),
+        stdout=writes,
+        stderr=writes,
     )
     os.close(writes)
     os.close(reads)
@@ -283,7 +291,7 @@ def test_standard_streams_that_are_closed_harm_nothing(tmp_path: Path) -> None:
     done = subprocess.run(
         ["bash", "-c", f'exec "{sys.executable}" {" ".join(FAST_RUN)} <&- >&- 2>&-'],
         cwd=tmp_path,
-        env=environment(),
+        env=environment(**LIGHT),
         timeout=300,
         check=False,
     )
@@ -297,7 +305,7 @@ def test_a_terminal_that_is_closed_ends_its_service(tmp_path: Path) -> None:
     child, terminal = pty.fork()
     if child == 0:
         os.chdir(tmp_path)
-        os.environ.update(environment(TERM="xterm"))
+        os.environ.update(environment(TERM="xterm", **LIGHT))
         arguments = [sys.executable, "-m", "pipeline", "run", "--input", "a.wav", "--port", "0"]
         os.execv(sys.executable, arguments)
     try:

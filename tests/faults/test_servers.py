@@ -109,7 +109,7 @@ def texts(journal: list[dict[str, Any]]) -> str:
     return str(text)
 
 
-def await_finals(program: Program, engine: str, count: int = 2, lang: str = "") -> None:
+def await_finals(program: Program, engine: str, count: int = 1, lang: str = "") -> None:
     """Wait until an engine has made so many finals more."""
 
     def makers() -> list[str]:

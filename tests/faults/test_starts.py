@@ -20,6 +20,9 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
 NAME = "Bonhoeffer"
 SERMON_RUN = ("run", "--input", str(SERMON))
 QUIET_RUN = ("run", "--input", "quiet.wav")
+TINY = {"STARK_TRANSLATE__TRANSLATE__FINAL__MODEL": "tiny"}
+LIGHT = {"STARK_TRANSLATE__TRANSLATE__FINAL__ENGINE": "marian"}
+"""Where nobody speaks there is no need of the final translator."""
 
 
 @pytest.fixture
@@ -55,7 +58,7 @@ def test_starts_that_come_to_nothing_leave_no_session_and_take_no_notes(
         fails(capsys, "port-in-use", *QUIET_RUN, "--port", port)
         fails(capsys, "audio-", "run", "--device", "no such thing", "--port", "0")
         assert folders(church) == []
-        with started(*QUIET_RUN, cwd=church) as program:
+        with started(*QUIET_RUN, cwd=church, **LIGHT) as program:
             program.wait_for("serving")
             assert program.stop(signal.SIGTERM) == 0
             is_ready = any(line["event"] == "ready" for line in program.log)
@@ -63,15 +66,15 @@ def test_starts_that_come_to_nothing_leave_no_session_and_take_no_notes(
         assert knows_the_notes(capsys)
 
         # Nobody speaks; then it is killed before anybody speaks.
-        with started(*QUIET_RUN, cwd=church) as program:
+        with started(*QUIET_RUN, cwd=church, **LIGHT) as program:
             assert program.wait_for("notes")["names"] == 1
             assert program.end() == 0
-        with started(*QUIET_RUN, cwd=church) as program:
+        with started(*QUIET_RUN, cwd=church, **LIGHT) as program:
             program.wait_for("ready")
             program.process.kill()
             program.end()
 
-        with started(*SERMON_RUN, cwd=church) as program:
+        with started(*SERMON_RUN, cwd=church, **TINY) as program:
             assert program.wait_for("notes")["names"] == 1
             folder = program.folder
             program.until(lambda: program.records("utterance"))
@@ -83,7 +86,7 @@ def test_starts_that_come_to_nothing_leave_no_session_and_take_no_notes(
         _, alive = psutil.wait_procs(children, 60)
         assert not alive, "of a daemon that is killed no process is left"
         fails(capsys, "port-in-use", *SERMON_RUN, "--port", port)
-    everyone = {"STARK_TRANSLATE__SERVER__PAST_SERVICES": "everyone"}
+    everyone = TINY | {"STARK_TRANSLATE__SERVER__PAST_SERVICES": "everyone"}
     with started(*SERMON_RUN, cwd=church, **everyone) as program:
         program.wait_for("ready")
         assert program.folder == folder

@@ -256,6 +256,8 @@ class App:
             self._context.facts.has_begun = True
             self._context.announcer.announce()
             self._context.notifier.ready()
+        else:
+            self._group.stop()  # before it begins: no word is heard in a start that came to nothing
         # Also where a stop came first: a worker that waits for this could not end.
         self._group.begin()
 
