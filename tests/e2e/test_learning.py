@@ -59,14 +59,14 @@ def test_what_operators_correct_becomes_a_model_and_goes_again(
         "300",
     ]
     assert main([*mixed, "--pairs", "600", "--glossary", "glossary.tsv"]) == 0
-    trained = ["learn", "translate", "--role", "marian", "--minutes", "0.5", "--threads", "2"]
+    trained = ["learn", "translate", "--role", "marian", "--minutes", "0.1", "--threads", "2"]
     assert main(trained) == 0
     assert main([*trained, "--dry-run"]) == 0
     assert "--resume" in capsys.readouterr().out, "a longer time would go on from here"
 
     new = "learning/marian/model"
     # Few of each set: enough for a comparison.
-    code = main(["learn", "compare", "starter", new, "--role", "marian", "--sentences", "8"])
+    code = main(["learn", "compare", "starter", new, "--role", "marian", "--sentences", "4"])
     (compared,) = read_comparisons(data)
     assert code == (compared.verdict == "keep")
     assert {each.set for each in compared.measured} == {

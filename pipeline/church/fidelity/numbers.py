@@ -15,8 +15,7 @@ from pipeline.church.fidelity.times import QUANTITY_WORDS, read_time
 from pipeline.church.scripture.number_words import WORDS as NUMBER_WORDS
 from pipeline.church.scripture.number_words import read
 from pipeline.church.scripture.tokens import Tokens
-from pipeline.text.spans import is_free
-from pipeline.text.words import plain
+from pipeline.text.words import is_free, plain
 
 Kind = Literal["number", "ordinal", "time"]
 Stretch = tuple[int, int]

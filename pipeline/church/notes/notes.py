@@ -15,8 +15,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 
-from pipeline.church.scripture.books import PRINTED
-from pipeline.church.scripture.mention import Reference
+from pipeline.church.scripture.books import PRINTED, Reference
 from pipeline.church.scripture.references import find, printed
 from pipeline.core.errors import NotesError
 

@@ -13,8 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from pipeline.church.scripture import quotations, references
-from pipeline.church.scripture.books import verses
-from pipeline.church.scripture.mention import Reference
+from pipeline.church.scripture.books import Reference, verses
 from pipeline.church.scripture.quotations import Index, Quotation
 from pipeline.church.scripture.verse_index import words_of
 

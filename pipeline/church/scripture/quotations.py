@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Protocol
 
-from pipeline.church.scripture.mention import Reference
+from pipeline.church.scripture.books import Reference
 
 _CANDIDATES = 6
 _GAP = 0.5

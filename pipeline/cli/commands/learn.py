@@ -16,8 +16,7 @@ from pipeline.cli.commands.learn_models import add_model_steps, add_step, opened
 from pipeline.cli.commands.learn_training import add_training_steps
 from pipeline.cli.options import Commands
 from pipeline.core.errors import LearningError, UsageError
-from pipeline.dictionary.common_words import common_words
-from pipeline.dictionary.store import Dictionary
+from pipeline.dictionary.store import Dictionary, common_words
 from pipeline.learning.data.collect import Collected, CollectSettings, collect, remove
 from pipeline.learning.data.corpora import read_general
 from pipeline.learning.data.folder import DataFolder

@@ -21,7 +21,7 @@ from pipeline.core.errors import DictionaryError
 from pipeline.dictionary.matcher import compile_lexicon
 from pipeline.dictionary.near_names import near_names
 from pipeline.dictionary.rules import Rule, parse_rules
-from pipeline.dictionary.store import Dictionary
+from pipeline.dictionary.store import Dictionary, common_words, require_rare
 from tests.support.corrections import corrected
 from tests.support.examples import examples
 from tests.support.paths import ROOT
@@ -448,3 +448,22 @@ def test_translations_are_compared_with_names_of_the_church_and_of_the_notes(
     made.release(rule)
     made.names = None
     assert set(made.glossaries.names) == {"grace"}
+
+
+@pytest.mark.parametrize("heard", ["soul", "health", "help", "Hope", "it's", "sermon"])
+def test_a_rule_for_an_everyday_word_is_refused_and_says_why(heard: str) -> None:
+    with pytest.raises(DictionaryError) as raised:
+        require_rare(heard, "en")
+    assert raised.value.code == "dictionary-common-word"
+    assert "everyday word" in raised.value.message
+    assert raised.value.fix
+
+
+@pytest.mark.parametrize("heard", ["spurgin", "row mans", "my health comes", "Habakuk", "..."])
+def test_strange_words_and_phrases_may_have_a_rule(heard: str) -> None:
+    require_rare(heard, "en")
+
+
+def test_a_language_without_a_list_refuses_nothing() -> None:
+    assert common_words("ko") == frozenset()
+    require_rare("soul", "ko")
