@@ -54,16 +54,9 @@ def test_a_term_that_operators_corrected_is_written_right(
 
     assert main(["learn", "collect"]) == 0
     Path("glossary.tsv").write_text(GLOSSARY)
-    mixed = [
-        "learn",
-        "mix",
-        "--own-only",
-        "--general",
-        str(SERMON_PHRASES),
-        "--general-pairs",
-        "150",
-    ]
-    assert main([*mixed, "--pairs", "400", "--glossary", "glossary.tsv"]) == 0
+    mixed = ["learn", "mix", "--own-only", "--general", str(SERMON_PHRASES)]
+    mixed += ["--general-pairs", "150", "--pairs", "400", "--glossary", "glossary.tsv"]
+    assert main(mixed) == 0
     trained = ["learn", "translate", "--role", "gemma", "--minutes", "600"]
     few = ["--steps", str(STEPS), "--levels", "Q8_0", "--sentences", "2"]
     assert main([*trained, *few]) == 0
