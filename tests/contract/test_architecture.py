@@ -50,7 +50,7 @@ NOT_TESTED_ALONE = {
     "daemon/context/context",  # through the parts that get it
     "daemon/life/model_files",  # with a file that has changed: faults/test_bad_models.py
     # A reference is read by all of these together: church/scripture/test_references.py
-    *(f"church/scripture/{name}" for name in ("mention", "reference_reader", "reference_numbers")),
+    *(f"church/scripture/{name}" for name in ("reference_reader", "reference_numbers")),
     "church/scripture/versification",
     "workers/base",  # through each worker
 }
