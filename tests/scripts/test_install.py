@@ -153,7 +153,7 @@ def test_it_upgrades_changes_nothing_twice_keeps_settings_and_leaves(tmp_path: P
     assert re.fullmatch(rf"#!/opt/{NAME}/venv/bin/python[\d.]*", shebang)
     # That the checks pass in an installed wheel is proved by tests/e2e/test_wheel.py; here, that
     # the packages of the lock are with it.
-    engines = "import ctranslate2, llama_cpp, onnxruntime, sounddevice, sys"
+    engines = "import ctranslate2, llama_cpp, onnxruntime, sys"
     lists = "from pipeline.cli.main import main; sys.exit(main(['models', 'list']))"
     said = subprocess.run(
         [str(opt / "venv" / "bin" / "python"), "-c", f"{engines}; {lists}"],
