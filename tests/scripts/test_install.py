@@ -151,12 +151,9 @@ def test_it_upgrades_changes_nothing_twice_keeps_settings_and_leaves(tmp_path: P
     assert settings.session.directory == f"/var/lib/{NAME}/sessions"
     shebang = (opt / "venv" / "bin" / NAME).read_text().splitlines()[0]
     assert re.fullmatch(rf"#!/opt/{NAME}/venv/bin/python[\d.]*", shebang)
-    # That the checks pass in an installed wheel is proved by tests/e2e/test_wheel.py; here, that
-    # the packages of the lock are with it.
-    engines = "import ctranslate2, llama_cpp, onnxruntime, sys"
-    lists = "from pipeline.cli.main import main; sys.exit(main(['models', 'list']))"
+    command = [str(opt / "venv" / "bin" / "python"), "-m", "pipeline", "check", "--no-audio"]
     said = subprocess.run(
-        [str(opt / "venv" / "bin" / "python"), "-c", f"{engines}; {lists}"],
+        [*command, "--json", "--sessions", str(tmp_path / "sessions"), "--port", "0"],
         cwd=tmp_path, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert said.returncode == 0, said.stdout + said.stderr
