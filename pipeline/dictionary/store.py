@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from functools import lru_cache
 from pathlib import Path
 
 from pipeline.config.schema import Settings
@@ -16,7 +17,6 @@ from pipeline.core.errors import DictionaryError, quoted, writing
 from pipeline.core.files import WholeFile, read_at_most
 from pipeline.core.resources import bundled
 from pipeline.core.types import Word
-from pipeline.dictionary.common_words import common_words, require_rare
 from pipeline.dictionary.glossary_store import GlossaryStore
 from pipeline.dictionary.matcher import Lexicon, compile_lexicon
 from pipeline.dictionary.near_names import NearNames, names_of, unsure_words
@@ -265,3 +265,23 @@ def _modified_s(file: Path) -> float:
         return file.stat().st_mtime
     except OSError:
         return 0.0
+
+
+@lru_cache(maxsize=4)
+def common_words(lang: str) -> frozenset[str]:
+    """Return the words of `dictionary/common/LANG.txt`, none where there is no such file."""
+    file = bundled("dictionary", "common", f"{lang}.txt")
+    if not file.is_file():
+        return frozenset()
+    lines = file.read_text(encoding="utf-8").splitlines()
+    return frozenset(word for line in lines if not line.startswith("#") for word in line.split())
+
+
+def require_rare(heard: str, lang: str) -> None:
+    """Raise DictionaryError where a rule would hear an everyday word and nothing else."""
+    if key(heard) in common_words(lang):
+        raise DictionaryError(
+            "dictionary-common-word",
+            f"{quoted(heard)} is an everyday word: it would be changed wherever it is right.",
+            "Correct this caption only, or let the rule hear two words or more.",
+        )

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
+
+Span = tuple[int, int]
+"""From one character of a text up to another."""
 
 UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
 """Thai, Lao, Burmese, Khmer, kana, Han, as a class of a regular expression: written without spaces,
@@ -77,3 +81,8 @@ def behind(text: str, beginning: str) -> int | None:
 def is_unspaced(text: str) -> bool:
     """Whether a text holds a letter of a script that is written without spaces."""
     return _UNSPACED_LETTER.search(text) is not None
+
+
+def is_free(span: Span, taken: Iterable[Span]) -> bool:
+    """Whether a stretch overlaps none of those that are taken."""
+    return all(span[1] <= start or span[0] >= end for start, end in taken)

@@ -19,9 +19,8 @@ from pipeline.dictionary.glossary_store import GlossaryStore
 from pipeline.engines.process.sharing import is_there
 from pipeline.engines.protocols import Scorer, Translator
 from pipeline.records.quality import agreement
-from pipeline.text.language_check import gibberish
+from pipeline.text.language_check import OutputLanguage, gibberish
 from pipeline.text.local_agreement import revised_words
-from pipeline.text.output_language import OutputLanguage
 from pipeline.text.sentence_end import HALF
 from pipeline.workers.base import FAULTS_IN_A_ROW, Worker, WorkLog, is_unusable
 from pipeline.workers.degradation import Degradation

@@ -49,7 +49,7 @@ NOT_TESTED_ALONE = {
     "config/section",  # through the sections that it is the base of
     "daemon/context/context",  # through the parts that get it
     # A reference is read by all of these together: church/scripture/test_references.py
-    *(f"church/scripture/{name}" for name in ("mention", "reference_reader", "reference_numbers")),
+    *(f"church/scripture/{name}" for name in ("reference_reader", "reference_numbers")),
     "church/scripture/versification",
 }
 

@@ -39,7 +39,7 @@ def test_a_server_teaches_the_quick_translator(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     write_mix(Path("learning/mix"))
-    asked = ["learn", "distill", "--steps", "2", "--minutes", "600", "--sentences", "1"]
+    asked = ["learn", "distill", "--steps", "1", "--minutes", "600", "--sentences", "1"]
     asked += ["--teacher", "starter", "--teacher-prompt", "starter"]
     with real_llama_server(tmp_path) as (url, _):
         assert main([*asked, "--teacher-url", url]) == 0

@@ -49,24 +49,17 @@ def test_what_operators_correct_becomes_a_model_and_goes_again(
     data = DataFolder(Path("learning"))
     assert {pair.source for pair in data.pairs()} == {"operator"}
     Path("glossary.tsv").write_text(GLOSSARY)
-    mixed = [
-        "learn",
-        "mix",
-        "--own-only",
-        "--general",
-        str(SERMON_PHRASES),
-        "--general-pairs",
-        "300",
-    ]
-    assert main([*mixed, "--pairs", "600", "--glossary", "glossary.tsv"]) == 0
-    trained = ["learn", "translate", "--role", "marian", "--minutes", "0.5", "--threads", "2"]
+    mixed = ["learn", "mix", "--own-only", "--general", str(SERMON_PHRASES)]
+    mixed += ["--general-pairs", "30", "--pairs", "60", "--glossary", "glossary.tsv"]
+    assert main(mixed) == 0
+    trained = ["learn", "translate", "--role", "marian", "--minutes", "0.1", "--threads", "2"]
     assert main(trained) == 0
     assert main([*trained, "--dry-run"]) == 0
     assert "--resume" in capsys.readouterr().out, "a longer time would go on from here"
 
     new = "learning/marian/model"
     # Few of each set: enough for a comparison.
-    code = main(["learn", "compare", "starter", new, "--role", "marian", "--sentences", "8"])
+    code = main(["learn", "compare", "starter", new, "--role", "marian", "--sentences", "4"])
     (compared,) = read_comparisons(data)
     assert code == (compared.verdict == "keep")
     assert {each.set for each in compared.measured} == {

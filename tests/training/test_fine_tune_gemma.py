@@ -226,6 +226,11 @@ def test_low_rank_additions_change_nothing_before_they_learn(base: Path) -> None
     assert 0 < off.std() < 0.05 * expected.std()
 
 
+def test_matrices_are_int8_where_the_machine_multiplies_that_fast() -> None:
+    options = fine_tune_gemma.options_of(["--base", "b", "--mix", "m", "--out", "o"])
+    assert options.int8 is ("avx512_vnni" in Path("/proc/cpuinfo").read_text("utf-8"))
+
+
 def test_the_int8_gradient_is_the_float_gradient_nearly(base: Path) -> None:
     model, _ = fine_tune_gemma.load_base(base)
     rows = lay_out([[[pieces.BOS, 270, 271, 272, 280, 290]]], 6)

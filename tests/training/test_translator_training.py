@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pipeline.core.resources import bundled
 from tests.support.needs import needs_train_extra
 
 needs_train_extra()
@@ -22,7 +23,7 @@ import sentencepiece  # noqa: E402
 import torch  # noqa: E402
 import transformers  # noqa: E402
 
-from training.data import pieces  # noqa: E402
+from training.data import corpora, pieces  # noqa: E402
 from training.data.packing import lay_out, pack  # noqa: E402
 from training.export.export_gemma import WRITTEN_OUT, config, renamed  # noqa: E402
 from training.export.export_marian import write_ctranslate2  # noqa: E402
@@ -30,7 +31,7 @@ from training.gguf_export import checkpoint, proof, vocabulary, writing  # noqa:
 from training.models.gemma_model import Gemma, GemmaShape  # noqa: E402
 from training.models.marian_model import Marian, MarianShape, from_ctranslate2  # noqa: E402
 from training.train import training  # noqa: E402
-from training.train.train_marian import encode  # noqa: E402
+from training.train.train_marian import ROW_TOKENS, ROWS, batches, encode  # noqa: E402
 
 pytestmark = pytest.mark.train
 
@@ -49,6 +50,17 @@ def test_rows_hold_every_item_once_within_their_length() -> None:
     assert sorted(size for row in rows for size in row) == sorted(items)
     assert all(sum(row) <= 30 for row in rows)
     assert len(rows) <= 1.1 * sum(items) / 30 + 1
+
+
+def test_a_first_mix_of_few_pairs_makes_small_batches_of_one_shape() -> None:
+    vocabulary = bundled("models", "starter", "marian", "source.spm")
+    processor = sentencepiece.SentencePieceProcessor(model_file=str(vocabulary))
+    pairs = tuple(corpora.Pair(text, TEXTS[1], "mix-sermon") for text in TEXTS * 5)
+    split = corpora.Split({"mix-sermon": pairs}, (), (), (), is_mixed=True)
+    made = itertools.islice(batches([split], processor, random.Random(1)), 5)
+    ((rows, tokens),) = {tuple(batch.source.ids.shape) for batch in made}
+    assert 1 <= rows < ROWS
+    assert tokens == ROW_TOKENS
 
 
 def tiny_gemma(tmp_path: Path) -> tuple[Any, Any]:

@@ -4,10 +4,10 @@
         --base DIR --bible FILE --tatoeba FILE --out DIR
 
 `--base` is the folder of cut_vocabulary, or a GGUF file that export_gemma made of one: the shipped
-starter learns on from there. Its matrices stay as they are, in int8, and learn low-rank additions
-(LoRA); `--rank 0` trains all weights instead, in bfloat16 where the machine computes in it. Stops
-by the clock, saves every three minutes and on SIGTERM, goes on with `--resume`, also for a longer
-time than planned at first.
+starter learns on from there. Its matrices stay as they are and learn low-rank additions (LoRA);
+they are in int8 where the machine multiplies that fast. `--rank 0` trains all weights instead, in
+bfloat16 where the machine computes in it. Stops by the clock, saves every three minutes and on
+SIGTERM, goes on with `--resume`, also for a longer time than planned at first.
 At the end, and with `--merge` alone, `--out`/merged is what export_gemma takes.
 """
 
@@ -43,6 +43,7 @@ from training.train.training import (
     LABEL_SMOOTHING,
     Plan,
     half_precision,
+    multiplies_int8,
     product_type,
     smoothed_loss,
     train,
@@ -88,7 +89,8 @@ def options_of(arguments: Sequence[str] | None) -> argparse.Namespace:
     add("--rate", type=float, default=1e-3, help="peak; with --rank 0 rather 2e-5 (%(default)s)")
     rows = f"of {ROW_TOKENS} tokens in a step (%(default)s; with --rank 0 rather 24)"
     add("--rows", type=int, default=ROWS, help=rows)
-    add("--float", dest="int8", action="store_false", help="frozen matrices in float32, not int8")
+    add("--float", dest="int8", action="store_false", default=multiplies_int8(),
+        help="frozen matrices in float32, as without AVX-512 VNNI")  # fmt: skip
     add("--workers", type=int, default=1,
         help="processes of --threads each that train the same weights (%(default)s)")  # fmt: skip
     add("--threads", type=int, default=1, help="%(default)s")

@@ -90,6 +90,7 @@ def batches(
     shares: Mapping[str, float] = SHARES,
 ) -> Iterator[Batch]:
     """Batches without end, every pass newly mixed."""
+    count = 0
     while True:
         examples: list[Example] = []
         for split in splits:
@@ -98,10 +99,12 @@ def batches(
         rows = pack((e for e in examples if longest(e) <= ROW_TOKENS), longest, ROW_TOKENS)
         if not rows:
             raise ModelError("corpora-empty", "The corpora hold no pair to train on.", "")
-        rows *= math.ceil(ROWS / len(rows))  # a church's first mix may fill less than one batch
+        # A church's first mix may fill less than one batch. All batches have one shape.
+        count = count or min(ROWS, len(rows))
+        rows *= math.ceil(count / len(rows))
         rng.shuffle(rows)
-        for first in range(0, len(rows) - ROWS + 1, ROWS):
-            yield make_batch(rows[first : first + ROWS], ROW_TOKENS)
+        for first in range(0, len(rows) - count + 1, count):
+            yield make_batch(rows[first : first + count], ROW_TOKENS)
 
 
 def loss_of(model: Marian, batch: Batch, autocast: torch.autocast) -> Tensor:

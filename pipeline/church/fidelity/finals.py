@@ -10,17 +10,18 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from pipeline.church.fidelity import negation, numbers
+from pipeline.church.fidelity import numbers
 from pipeline.church.fidelity.given_text import in_digits
 from pipeline.church.fidelity.names import kept
 from pipeline.church.fidelity.numbers import Quantity
 from pipeline.church.scripture import references
 from pipeline.church.scripture.references import Mention, end_of_numbers, find_slot
 from pipeline.config.schema import Church
+from pipeline.core.language_words import WORDS, NegationWords
 from pipeline.core.terms import TermRepair
 from pipeline.core.types import Caption, Check
 from pipeline.dictionary.glossary import Glossary, shown
-from pipeline.text.spans import is_free
+from pipeline.text.words import is_free
 
 _MEASURES = re.compile(
     r"\b(?:feet|foot|inch\w*|miles?|yards?|pounds?|ounces?|gallons?|acres?|degrees|fahrenheit|"
@@ -29,6 +30,8 @@ _MEASURES = re.compile(
     re.IGNORECASE,
 )
 """Who says so many miles may be translated with so many kilometres."""
+_NEGATION = {lang: words.negation for lang, words in WORDS.items() if words.negation}
+_LIMITS = [words.limits for words in _NEGATION.values() if words.limits]
 
 
 def checked(
@@ -53,7 +56,7 @@ def checked(
     if church.numbers and not any(check.outcome == "doubtful" for check in checks):
         text, found = _with_numbers(in_digits(said, source), text, (source, target))
         checks += found
-    if church.negation and (word := negation.lost(said, text, (source, target))):
+    if church.negation and (word := lost_negation(said, text, (source, target))):
         checks.append(Check("negation", "doubtful", word))
     if church.glossary:
         stretches = list(_stretches(references.find(said, source)))
@@ -201,3 +204,25 @@ def _of(text: str, quantity: Quantity) -> str:
 
 def _stretches(mentions: Sequence[Mention]) -> Iterator[tuple[int, int]]:
     return ((mention.start, mention.end) for mention in mentions)
+
+
+def lost_negation(said: str, written: str, langs: tuple[str, str]) -> str:
+    """Return the word of negation that has nothing like it in a translation, "" if none is lost.
+
+    `langs`: of what was said, of its translation. The rules are of words, so they are sure of
+    little: a "not" in one text, and nothing at all in the other that could stand for it.
+    """
+    if not _NEGATION.keys() >= set(langs):
+        return ""
+    ours, theirs = _NEGATION[langs[0]], _NEGATION[langs[1]]
+    # "It is good, isn't it?" denies nothing.
+    bare = ours.tags.sub(" ", said) if ours.tags else said
+    found = ours.strong.search(_without_only(bare, ours))
+    # Who said "nothing but" is well translated with "ne ... que", which denies nothing by itself.
+    is_limited = any(limits.search(said) for limits in _LIMITS)
+    there = written if is_limited else _without_only(written, theirs)
+    return found.group() if found and not theirs.any.search(there) else ""
+
+
+def _without_only(text: str, words: NegationWords) -> str:
+    return words.only.sub(" ", text) if words.only else text

@@ -9,8 +9,7 @@ from pipeline.church.scripture.tokens import Tokens
 from pipeline.core.language_words import WORDS
 from pipeline.core.types import Check
 from pipeline.dictionary.glossary import Glossary, shown_all
-from pipeline.text.spans import Span, is_free
-from pipeline.text.words import plain
+from pipeline.text.words import Span, is_free, plain
 
 _WORDS = {lang: words.names for lang, words in WORDS.items() if words.names}
 _ENDS = frozenset('.!?…:"“«')

@@ -15,12 +15,9 @@ from pipeline.church.fidelity.times import QUANTITY_WORDS, read_time
 from pipeline.church.scripture.number_words import WORDS as NUMBER_WORDS
 from pipeline.church.scripture.number_words import read
 from pipeline.church.scripture.tokens import Tokens
-from pipeline.text.spans import is_free
-from pipeline.text.words import plain
+from pipeline.text.words import Span, is_free, plain
 
 Kind = Literal["number", "ordinal", "time"]
-Stretch = tuple[int, int]
-"""From one character of a text up to another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +57,7 @@ _HOURS = re.compile(r"(?<![\d:.,])([01]?\d|2[0-4])\s?h(?:\s?([0-5]\d))?(?!\w)", 
 _YEARS = range(1100, 2100)
 
 
-def find(text: str, lang: str, skip: Collection[Stretch] = ()) -> tuple[Quantity, ...]:
+def find(text: str, lang: str, skip: Collection[Span] = ()) -> tuple[Quantity, ...]:
     """Return the numbers of a text, left to right, but for those in the stretches to skip."""
     if lang not in LANGS:
         return ()

@@ -13,8 +13,7 @@ from itertools import pairwise
 from pipeline.core.terms import WantedTerm
 from pipeline.dictionary import inflection
 from pipeline.dictionary.glossary import shown_all
-from pipeline.text.spans import is_free
-from pipeline.text.words import WORD, elided, plain
+from pipeline.text.words import WORD, elided, is_free, plain
 
 _WIDEST = 4
 """Words in a slot: more were hardly made of one term."""

@@ -15,8 +15,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 
-from pipeline.church.scripture.books import PRINTED
-from pipeline.church.scripture.mention import Reference
+from pipeline.church.scripture.books import PRINTED, Reference
 from pipeline.church.scripture.references import find, printed
 from pipeline.core.errors import NotesError
 
@@ -40,6 +39,8 @@ thursday friday saturday sunday january february march april june july august se
 november december
 """
 _EVERYBODY_KNOWS = frozenset(_KNOWN.split())
+_LISTS = ("names", "verses", "numbers", "terms")
+"""Of `Notes`, each of entries in an order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,32 +118,17 @@ def _names(text: str, small: set[str], lang: str) -> list[str]:
 def joined(several: Iterable[Notes]) -> Notes:
     """Return all notes as one, each entry once."""
     parts = tuple(several)
-
-    def all_of(entries: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(chain.from_iterable(entries)))
-
+    lists = {key: [entry for part in parts for entry in getattr(part, key)] for key in _LISTS}
     return Notes(
-        names=all_of(part.names for part in parts),
-        verses=all_of(part.verses for part in parts),
-        numbers=all_of(part.numbers for part in parts),
-        terms=all_of(part.terms for part in parts),
+        **{key: tuple(dict.fromkeys(entries)) for key, entries in lists.items()},
         words=frozenset(chain.from_iterable(part.words for part in parts)),
     )
 
 
 def without(notes: Notes, entry: str) -> Notes:
     """Return notes that do not have an entry, in any of their lists."""
-
-    def rest(entries: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(each for each in entries if each != entry)
-
-    return Notes(
-        names=rest(notes.names),
-        verses=rest(notes.verses),
-        numbers=rest(notes.numbers),
-        terms=rest(notes.terms),
-        words=notes.words,
-    )
+    lists = {key: tuple(e for e in getattr(notes, key) if e != entry) for key in _LISTS}
+    return Notes(**lists, words=notes.words)
 
 
 def references(notes: Notes, lang: str) -> tuple[Reference, ...]:
@@ -186,7 +172,7 @@ def parse(content: str, where: str) -> Notes:
         message = f"{where}: {error}"
         raise NotesError("notes-broken", message, "Correct the line, or draw them again.") from None
     lists = {}
-    for key in ("names", "verses", "numbers", "terms"):
+    for key in _LISTS:
         entries = said.get(key, [])
         if not (isinstance(entries, list) and all(_is_text(each) for each in entries)):
             fix = f'Write {key} as {key} = ["one", "another"].'

@@ -1,4 +1,4 @@
-"""The 66 books of the Bible: how they are said and printed in each language. Pure.
+"""The 66 books of the Bible, how each language says and prints them, and places in them. Pure.
 
 A name that is also an ordinary word or a person's name is marked with `*`: it needs more beside it
 before it is taken for a book. One with `+` is an ordinary word in small letters only. A name that
@@ -19,6 +19,32 @@ from pipeline.text.words import plain
 PSALMS = 19
 _ALIKE = 0.85
 """Of the letters of a name and of what was heard, by `difflib`."""
+
+
+# In the order of the Bible, in which `passages` goes through the verses of a chapter.
+@dataclass(frozen=True, slots=True, order=True)
+class Reference:
+    """A place in the Bible."""
+
+    book: int
+    """1 Genesis to 66 Revelation."""
+    chapter: int
+    verse: int = 0
+    """0: the whole chapter."""
+    last: int = 0
+    """The last verse of several, 0 for one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A reference where it stands in a text."""
+
+    reference: Reference
+    start: int
+    """In characters of the text."""
+    end: int
+    book_first: bool = True
+    """Whether the book comes before the numbers, as it is printed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,11 +12,9 @@ from functools import lru_cache
 from xml.etree import ElementTree as ET
 
 from pipeline.church.scripture.books import NAMES
+from pipeline.church.scripture.editions import VerseId
 from pipeline.core.errors import VersesError
 from pipeline.text.words import plain
-
-VerseId = tuple[int, int, int]
-"""Book, chapter, verse."""
 
 _OSIS = (
     "Gen Exod Lev Num Deut Josh Judg Ruth 1Sam 2Sam 1Kgs 2Kgs 1Chr 2Chr Ezra Neh Esth Job Ps Prov "

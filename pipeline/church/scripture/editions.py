@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from pipeline.church.scripture.books import verses
-from pipeline.church.scripture.mention import Reference
+from pipeline.church.scripture.books import Reference, verses
 from pipeline.core.errors import VersesError, writing
 from pipeline.core.files import WholeFile
 from pipeline.core.resources import bundled

@@ -13,10 +13,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from pipeline.church.scripture import quotations, references
-from pipeline.church.scripture.books import verses
-from pipeline.church.scripture.mention import Reference
-from pipeline.church.scripture.quotations import Index, Quotation
-from pipeline.church.scripture.verse_index import words_of
+from pipeline.church.scripture.books import Reference, verses
+from pipeline.church.scripture.quotations import Quotation
+from pipeline.church.scripture.verse_index import VerseIndex, words_of
 
 WINDOW_S = 30.0
 _REFERENCE_S = 90.0
@@ -87,7 +86,7 @@ _Before = tuple[
 class Passages:
     """Follows what is said, utterance by utterance. Times are seconds of the session's audio."""
 
-    def __init__(self, index: Index, lang: str) -> None:
+    def __init__(self, index: VerseIndex, lang: str) -> None:
         """`lang` is the language that is spoken."""
         self._index = index
         self._lang = lang

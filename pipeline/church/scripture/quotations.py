@@ -9,32 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from typing import Protocol
 
-from pipeline.church.scripture.mention import Reference
+from pipeline.church.scripture.books import Reference
+from pipeline.church.scripture.verse_index import VerseIndex
 
 _CANDIDATES = 6
 _GAP = 0.5
 """What a word between two blocks costs, where a common word is 1."""
-
-
-class Index(Protocol):
-    """What `verse_index.VerseIndex` does."""
-
-    def ids(self, words: Sequence[str]) -> list[int]:
-        """Return the numbers of words."""
-
-    def text(self, number: int) -> list[int]:
-        """Return the words of a text, as numbers."""
-
-    def reference(self, number: int) -> Reference:
-        """Return the verse that a text is."""
-
-    def texts_of(self, reference: Reference) -> list[int]:
-        """Return the texts of one verse."""
-
-    def candidates(self, words: Sequence[int], most: int) -> list[int]:
-        """Return the most likely texts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +35,13 @@ class Quotation:
     """Behind the last of them, counted in words of what was said."""
 
 
-def search(index: Index, words: Sequence[str]) -> list[Quotation]:
+def search(index: VerseIndex, words: Sequence[str]) -> list[Quotation]:
     """Return what the words may quote, the best first, each verse once."""
     said = index.ids(words)
     return _best(_align(index, said, number) for number in index.candidates(said, _CANDIDATES))
 
 
-def compare(index: Index, words: Sequence[str], reference: Reference) -> Quotation | None:
+def compare(index: VerseIndex, words: Sequence[str], reference: Reference) -> Quotation | None:
     """Return how much of one verse the words hold, None if nothing."""
     said = index.ids(words)
     found = _best(_align(index, said, number) for number in index.texts_of(reference))
@@ -83,7 +64,7 @@ def _rank(quotation: Quotation) -> tuple[float, float]:
     return quotation.matched * quotation.coverage, quotation.share
 
 
-def _align(index: Index, said: Sequence[int], number: int) -> Quotation | None:
+def _align(index: VerseIndex, said: Sequence[int], number: int) -> Quotation | None:
     verse = index.text(number)
     # autojunk would leave out frequent words, of which verses are made; the last block is a mark of
     # length 0.

@@ -11,11 +11,12 @@ from pipeline.church.scripture.books import (
     ORDINALS,
     PSALMS,
     BookName,
+    Mention,
+    Reference,
     chapters,
     misspelled,
     verses,
 )
-from pipeline.church.scripture.mention import Mention, Reference
 from pipeline.church.scripture.number_words import Number, read
 from pipeline.church.scripture.reference_numbers import Place, combined, resolved
 from pipeline.church.scripture.tokens import Tokens

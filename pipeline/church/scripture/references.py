@@ -11,8 +11,7 @@ import re
 from collections.abc import Iterator
 from difflib import SequenceMatcher
 
-from pipeline.church.scripture.books import LANGS, NAMES, PRINTED, chapters
-from pipeline.church.scripture.mention import Mention, Reference
+from pipeline.church.scripture.books import LANGS, NAMES, PRINTED, Mention, Reference, chapters
 from pipeline.church.scripture.reference_reader import REFERENCE_WORDS, Reader
 from pipeline.church.scripture.tokens import Tokens
 from pipeline.text.words import plain, word_set

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pipeline.church.scripture.books import Reference
 from pipeline.church.scripture.editions import Edition
-from pipeline.church.scripture.mention import Reference
 from pipeline.core.errors import VersesError, writing
 from pipeline.text.words import plain
 

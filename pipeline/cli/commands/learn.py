@@ -15,8 +15,7 @@ from pipeline.cli.commands.learn_models import add_model_steps, add_step, opened
 from pipeline.cli.commands.learn_training import add_training_steps
 from pipeline.cli.options import Commands, Run, add_group, add_sessions
 from pipeline.core.errors import LearningError, UsageError
-from pipeline.dictionary.common_words import common_words
-from pipeline.dictionary.store import Dictionary
+from pipeline.dictionary.store import Dictionary, common_words
 from pipeline.learning.cycle import config_options, is_serving, keep_focus, plan, run
 from pipeline.learning.data.collect import Collected, CollectSettings, collect, remove
 from pipeline.learning.data.corpora import read_general

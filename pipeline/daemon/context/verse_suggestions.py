@@ -12,8 +12,8 @@ from dataclasses import replace
 import structlog
 
 from pipeline.church.scripture import editions, index_store
+from pipeline.church.scripture.books import Reference
 from pipeline.church.scripture.editions import Edition
-from pipeline.church.scripture.mention import Reference
 from pipeline.church.scripture.passages import Passages
 from pipeline.church.scripture.references import printed
 from pipeline.config.schema import Settings

@@ -30,8 +30,8 @@ from rich.progress import track
 from pipeline.church.fidelity.finals import checked
 from pipeline.church.fidelity.given_text import given
 from pipeline.church.scripture import editions, verse_index
+from pipeline.church.scripture.books import Reference
 from pipeline.church.scripture.editions import Edition
-from pipeline.church.scripture.mention import Reference
 from pipeline.church.scripture.passages import Passages
 from pipeline.church.scripture.references import find, printed
 from pipeline.church.scripture.verse_index import VerseIndex, words_of

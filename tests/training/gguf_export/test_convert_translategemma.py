@@ -92,6 +92,14 @@ def run(trained: Path, *more: str) -> int:
     return program.main([*base, "--threads", "1", "--llama-cpp", str(LLAMA_CPP), *more])
 
 
+def failing_checkout(folder: Path) -> Path:
+    """A llama.cpp checkout whose converter knows no model."""
+    llama_cpp = folder / "llama.cpp"
+    (llama_cpp / "gguf-py" / "gguf").mkdir(parents=True)
+    (llama_cpp / converting.SCRIPT).write_text("raise SystemExit('no such model')\n")
+    return llama_cpp
+
+
 def words_of(capsys: pytest.CaptureFixture[str]) -> str:
     printed = capsys.readouterr()
     return " ".join((printed.out + printed.err).split())
@@ -130,12 +138,21 @@ def test_the_adapter_speaks_out_of_the_quantized_files(
         program.check(unfit, trained / "base", "en", "es", 1)
     assert caught.value.code == "check-tokens"
 
-    # Without the adapter it is another model: nothing of before is left, and it cannot answer.
-    assert run(trained, "--levels", "Q8_0") == 1
+    # Whoever cannot answer is refused; here, whose last layer says nothing.
+    mute = shutil.copyfile(made / "tiny-F16.gguf", trained / "mute.gguf")
+    (norm,) = (t for t in gguf.GGUFReader(mute, "r+").tensors if t.name == "output_norm.weight")
+    norm.data[:] = 0
+    with pytest.raises(ModelError) as caught:
+        program.check(mute, trained / "base", "en", "es", 1)
+    assert caught.value.code == "check-answer"
+
+    # Without the adapter it is another model: nothing of before is left.
+    failing = failing_checkout(trained)
+    assert run(trained, "--levels", "Q8_0", "--llama-cpp", str(failing)) == 1
     said = words_of(capsys)
     assert "starting anew" in said
-    assert "[check-answer]" in said
-    assert not (made / "tiny-Q4_0.gguf").exists()
+    assert "[convert-failed]" in said
+    assert not list(made.glob("*.gguf"))
 
 
 def test_the_merged_model_computes_what_the_adapted_one_does(trained: Path) -> None:
@@ -199,9 +216,7 @@ def test_what_is_missing_is_said_before_any_work(
         return words_of(capsys)
 
     assert "no llama.cpp checkout: it lacks" in refused("--llama-cpp", str(tmp_path))
-    llama_cpp = tmp_path / "llama.cpp"
-    (llama_cpp / "gguf-py" / "gguf").mkdir(parents=True)
-    (llama_cpp / converting.SCRIPT).write_text("raise SystemExit('no such model')\n")
+    llama_cpp = failing_checkout(tmp_path)
     checkout = ("--llama-cpp", str(llama_cpp))
     assert "there is no Q3" in refused(*checkout, "--levels", "Q3")
     assert "'xx'" in refused(*checkout, "--target", "xx")

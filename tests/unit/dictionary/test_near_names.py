@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from pipeline.core.resources import bundled
 from pipeline.core.types import Recognition, Transcript, Word
-from pipeline.dictionary.common_words import common_words
 from pipeline.dictionary.matcher import compile_lexicon, correct
 from pipeline.dictionary.near_names import names_of, near_names, skeleton, unsure_words
 from pipeline.dictionary.rules import Rule, parse_rules
+from pipeline.dictionary.store import common_words
 from tests.support.coordinator import utterance
 from tests.support.paths import ROOT
 

@@ -21,7 +21,7 @@ from pipeline.core.errors import DictionaryError
 from pipeline.dictionary.matcher import compile_lexicon
 from pipeline.dictionary.near_names import near_names
 from pipeline.dictionary.rules import Rule, parse_rules
-from pipeline.dictionary.store import Dictionary
+from pipeline.dictionary.store import Dictionary, common_words, require_rare
 from tests.support.corrections import corrected
 from tests.support.examples import examples
 from tests.support.paths import ROOT
@@ -101,6 +101,40 @@ Grace and Paul had faith in their team until the last minute.
 It is a sin to waste so much food, my grandmother used to say.
 The church was built of stone and has a tall tower.
 """.strip().splitlines()
+
+ELSEWHERE = """
+Proposition 13 cut property taxes.
+It is a costly proposition to mend the church roof.
+The blood drive is a win-win proposition.
+We vote on the proposition after church.
+New sanctions against Russia were announced.
+Congress lifted the sanctions on oil.
+The government imposed sanctions, and there was no justification.
+The elders have discussed sanctions for late payment.
+The whole thing is just a fiction.
+Critics think that faith is just a fiction.
+That novel about grace is just a fiction.
+Paper money is just a fiction.
+The inter session break is over.
+We pray for students in the inter session term.
+Jesus is on the inter session schedule, said the college.
+The malachite stone was green.
+She wore a malachite ring to church.
+The museum has a book on malachite and copper.
+Who is the patron saint of vacation?
+My aunt is the saint of vacation and travel.
+They named her the saint of vacation.
+No picture of a nebula can answer that.
+A telescope and a golden nebula can answer your question.
+Only a nebula can answer to that description, said the scientists.
+The pre-destination briefing is at the airport.
+Read the pre destination checklist of the airline.
+The driver sets the pre destination in the app.
+Trying to atone meant a day of hard work.
+To atone meant to pay it all back.
+He wanted to atone, meant it, and made coffee.
+""".strip().splitlines()
+"""Words that rules hear, where nobody means what they write: nothing is changed in them."""
 
 SCRIPTURE = """
 In the beginning God created the heaven and the earth.
@@ -207,6 +241,10 @@ def test_everyday_english_is_untouched() -> None:
 
 def test_correct_scripture_and_sermon_are_untouched() -> None:
     assert changed(SCRIPTURE) == []
+
+
+def test_words_that_rules_hear_are_untouched_in_other_sentences() -> None:
+    assert changed(ELSEWHERE) == []
 
 
 def test_everyday_english_in_one_breath_is_untouched() -> None:
@@ -448,3 +486,22 @@ def test_translations_are_compared_with_names_of_the_church_and_of_the_notes(
     made.release(rule)
     made.names = None
     assert set(made.glossaries.names) == {"grace"}
+
+
+@pytest.mark.parametrize("heard", ["soul", "health", "help", "Hope", "it's", "sermon"])
+def test_a_rule_for_an_everyday_word_is_refused_and_says_why(heard: str) -> None:
+    with pytest.raises(DictionaryError) as raised:
+        require_rare(heard, "en")
+    assert raised.value.code == "dictionary-common-word"
+    assert "everyday word" in raised.value.message
+    assert raised.value.fix
+
+
+@pytest.mark.parametrize("heard", ["spurgin", "row mans", "my health comes", "Habakuk", "..."])
+def test_strange_words_and_phrases_may_have_a_rule(heard: str) -> None:
+    require_rare(heard, "en")
+
+
+def test_a_language_without_a_list_refuses_nothing() -> None:
+    assert common_words("ko") == frozenset()
+    require_rare("soul", "ko")

@@ -1,12 +1,20 @@
-"""What no display may show: control tokens, another script. And what it must."""
+"""What no display may show: control tokens, another script, another language. And what it must."""
 
 from __future__ import annotations
+
+import lzma
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.text.language_check import gibberish
+from pipeline.core.languages import LANGUAGES
+from pipeline.core.resources import bundled
+from pipeline.text.language_check import LEAST, WINDOW, OutputLanguage, gibberish
+from pipeline.text.words import words
+
+KNOWN = [code for code, each in LANGUAGES.items() if each.common]
+WITH_TEXT = [code for code in KNOWN if LANGUAGES[code].examples]
 
 
 @pytest.mark.parametrize(
@@ -60,3 +68,64 @@ def test_any_text_is_judged(text: str, lang: str) -> None:
 @given(st.text(alphabet="abcdefghijklmnñopqrstuvwxyzáéíóúü ,.¡!¿?'-0123456789", min_size=1))
 def test_no_spanish_is_gibberish(text: str) -> None:
     assert gibberish(text, "es") in ("", "empty")
+
+
+def told(lang: str, texts: list[str]) -> list[str]:
+    watch = OutputLanguage(lang)
+    return [found for text in texts if (found := watch.take(text))]
+
+
+def verses(name: str) -> list[str]:
+    """Verses of all books, every eightieth."""
+    with lzma.open(bundled("verses", name), "rt", encoding="utf-8") as lines:
+        return [line.rstrip("\n").split("\t")[-1] for line in lines][1::80]
+
+
+@pytest.mark.parametrize("lang", WITH_TEXT)
+def test_sentences_of_a_language_are_told_from_every_other(lang: str) -> None:
+    examples = list(LANGUAGES[lang].examples)
+    for asked in KNOWN:
+        assert told(asked, examples) == ([] if asked == lang else [lang]), asked
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "lang"), [("rv1909.tsv.xz", "es"), ("nheb.tsv.xz", "en")])
+def test_verses_of_a_whole_bible_raise_no_alarm_and_always_one_where_another_is_asked(
+    name: str, lang: str
+) -> None:
+    every = verses(name)
+    assert len(every) > 300
+    assert told(lang, every) == []
+    for asked in ("pt", "it", "fr", "ca"):
+        assert told(asked, every) == [lang]
+
+
+def test_it_is_told_once_and_again_after_it_was_right_for_a_while() -> None:
+    spanish, portuguese = (list(LANGUAGES[code].examples) for code in ("es", "pt"))
+    watch = OutputLanguage("es")
+    seen = [watch.take(text) for text in (spanish * 2 + portuguese * 2) * 2]
+    assert [found for found in seen if found] == ["pt", "pt"]
+
+
+def test_a_quotation_is_no_reason() -> None:
+    hymn = ["Ein feste Burg ist unser Gott, ein gute Wehr und Waffen."]
+    examples = list(LANGUAGES["es"].examples)
+    assert len(words(hymn[0])) < LEAST / 2
+    assert told("es", [*examples, *hymn, *examples]) == []
+
+
+def test_a_few_words_are_not_judged() -> None:
+    assert told("es", ["Thank you for the grace that you have given us."]) == []
+
+
+@pytest.mark.parametrize("lang", ["ko", "zh", "qaa", "gl"])
+def test_of_a_language_whose_little_words_are_not_known_nothing_is_said(lang: str) -> None:
+    assert told(lang, list(LANGUAGES["en"].examples) * 2) == []
+
+
+def test_little_words_are_as_texts_are_compared() -> None:
+    for code in KNOWN:
+        common = LANGUAGES[code].common
+        assert len(common) >= 60
+        assert {word for word in common if words(word) != [word]} == set(), code
+    assert LEAST < WINDOW

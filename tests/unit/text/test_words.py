@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.dictionary.rules import key
-from pipeline.text.words import WORD, behind, elided, is_unspaced, words
+from pipeline.text.words import WORD, behind, elided, is_free, is_unspaced, words
 
 
 @pytest.mark.parametrize(
@@ -71,3 +71,11 @@ def test_what_stands_behind_a_beginning(text: str, beginning: str, rest: str | N
 )
 def test_what_french_elides_before_a_word(word: str, letters: int) -> None:
     assert elided(word) == letters
+
+
+@pytest.mark.parametrize(
+    ("span", "free"), [((0, 3), True), ((3, 5), False), ((4, 9), False), ((9, 9), True)]
+)
+def test_a_stretch_is_free_where_it_overlaps_none(span: tuple[int, int], free: bool) -> None:
+    assert is_free(span, [(4, 6), (7, 9)]) is free
+    assert is_free(span, [])

@@ -20,7 +20,7 @@ from pipeline.church.notes.notes import (
     without,
     written,
 )
-from pipeline.church.scripture.mention import Reference
+from pipeline.church.scripture.books import Reference
 from pipeline.core.errors import NotesError
 
 SERMON = """The Fiery Furnace

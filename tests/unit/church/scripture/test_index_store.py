@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from pipeline.church.scripture import editions, index_store
+from pipeline.church.scripture.books import Reference
 from pipeline.church.scripture.editions import Edition
-from pipeline.church.scripture.mention import Reference
 from pipeline.core.errors import VersesError
 
 SHEPHERD, JOHN = (19, 23, 1), (43, 3, 16)

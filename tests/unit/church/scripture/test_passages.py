@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.church.scripture.mention import Reference
+from pipeline.church.scripture.books import Reference
 from pipeline.church.scripture.passages import Passages
 from pipeline.church.scripture.verse_index import VerseIndex
 from tests.support.verses import small_index

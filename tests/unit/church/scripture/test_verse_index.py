@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from pipeline.church.scripture import verse_index
+from pipeline.church.scripture.books import Reference
 from pipeline.church.scripture.editions import Edition
-from pipeline.church.scripture.mention import Reference
 from pipeline.church.scripture.verse_index import VerseIndex, words_of
 from pipeline.core.errors import VersesError
 from tests.support.verses import small_index

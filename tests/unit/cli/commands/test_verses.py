@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.church.scripture import editions, verse_index
-from pipeline.church.scripture.mention import Reference
+from pipeline.church.scripture.books import Reference
 from pipeline.cli.main import main
 from tests.support.sword_module import Module, zipped
 

@@ -11,8 +11,8 @@ from structlog.testing import capture_logs
 
 from pipeline.captions.redaction import Redaction
 from pipeline.church.scripture import editions, index_store
+from pipeline.church.scripture.books import Reference
 from pipeline.church.scripture.editions import Edition
-from pipeline.church.scripture.mention import Reference
 from pipeline.config.schema import Settings
 from pipeline.core.errors import ProtocolError
 from pipeline.daemon.context.verse_suggestions import open_verse_suggestions

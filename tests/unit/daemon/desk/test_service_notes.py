@@ -14,7 +14,7 @@ import pytest
 from pipeline.church.notes import notes_files
 from pipeline.church.notes.notes import Notes, written
 from pipeline.church.notes.notes_files import read_notes
-from pipeline.church.scripture.mention import Reference
+from pipeline.church.scripture.books import Reference
 from pipeline.core.errors import ProtocolError
 from pipeline.daemon.desk.service_notes import find_notes, move_notes
 from pipeline.protocol.commands import AddNotesCommand, DropNoteCommand
