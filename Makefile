@@ -24,7 +24,7 @@ help:  ## Show this list
 .venv/runtime: requirements.lock requirements-build.lock pyproject.toml wheels/index.html | .venv/bin/python
 	$(BIN)/python -m pip install --quiet --require-hashes --no-deps -r requirements-build.lock
 	@. scripts/llama_build.sh && \
-	  scripts/timed.sh "Installing what the daemon needs. Where no wheel fits, llama.cpp is compiled: about 4 minutes on 2 cores." \
+	  scripts/timed.sh "Installing what the daemon needs." \
 	  $(BIN)/python -m pip install --quiet --no-build-isolation --require-hashes --no-deps \
 	  --find-links wheels/index.html -r requirements.lock
 	$(BIN)/python -m pip install --quiet --no-build-isolation --no-deps --editable .
@@ -120,10 +120,14 @@ bench-processes: .venv/runtime  ## Measure what it costs that each engine runs i
 bench-languages: .venv/runtime  ## Measure what four caption languages cost against one (5 minutes); ARGS="--final FILE.gguf"
 	$(BIN)/python -m scripts.bench.languages --markdown docs/BENCHMARKS.md $(ARGS)
 
+# Where llama.cpp has to be compiled: wheels/ is for Linux on these two.
+no_wheel := sys_platform != "linux" or (platform_machine != "x86_64" and platform_machine != "aarch64")
+
 lock: .venv/dev  ## Pin the newest versions that fit pyproject.toml
 	$(BIN)/uv pip compile -q pyproject.toml --universal --generate-hashes --no-header --no-annotate \
 	  --no-emit-index-url --upgrade -o requirements.lock
-	printf '%s\n' 'hatchling>=1.27' editables 'scikit-build-core>=0.9.2' cmake ninja | $(BIN)/uv pip compile -q - --universal --generate-hashes \
+	printf '%s\n' 'hatchling>=1.27' editables 'scikit-build-core>=0.9.2 ; $(no_wheel)' 'cmake ; $(no_wheel)' 'ninja ; $(no_wheel)' | \
+	  $(BIN)/uv pip compile -q - --universal --generate-hashes \
 	  --no-header --no-annotate --no-emit-index-url --upgrade -c requirements.lock -o requirements-build.lock
 	printf '%s\n' 'scikit-build-core>=0.9.2' cmake ninja ziglang | $(BIN)/uv pip compile -q - --universal --generate-hashes \
 	  --no-header --no-annotate --no-emit-index-url -c requirements-build.lock -o requirements-wheels.lock

@@ -110,7 +110,7 @@ fi
 stamp=$(cd "$source" && { cat requirements.lock requirements-build.lock pyproject.toml config.toml languages.toml scripts/{bench/meaning,quality}/sentences*.toml training/data/sermon_test*.tsv
   find pipeline displays dictionary demo languages models verses -type f -not -name '*.pyc' -print0 | LC_ALL=C sort -z | xargs -0 sha256sum; "$python" --version; } | sha256sum | cut -d' ' -f1)
 if [[ $(cat "$opt/stamp" 2>/dev/null) != "$stamp" ]]; then
-  echo "Installing the program into $opt. Where no wheel fits, llama.cpp is compiled: minutes."
+  echo "Installing the program into $opt."
   fresh=$opt.new
   rm -rf "$fresh"
   trap 'rm -rf "$fresh"' EXIT
@@ -126,7 +126,7 @@ if [[ $(cat "$opt/stamp" 2>/dev/null) != "$stamp" ]]; then
     "${pip[@]}" install --no-deps --require-hashes -r "$source/requirements-build.lock" &&
       "${pip[@]}" wheel --no-deps --no-build-isolation --wheel-dir "$fresh/wheels" --require-hashes \
         --find-links "$source/wheels/index.html" -r "$source/requirements.lock"
-  } || fail "the packages could not be installed; is there internet, and a C++ compiler (apt install build-essential)?"
+  } || fail "the packages could not be installed; is there internet?"
   "${pip[@]}" wheel --no-deps --no-build-isolation --wheel-dir "$fresh/wheels" "$source"
   "$fresh/venv/bin/python" -m pip --quiet --disable-pip-version-check install --no-deps --no-index "$fresh"/wheels/*.whl
   rm -r "$fresh/build" "$fresh/wheels"
