@@ -120,8 +120,8 @@ bench-processes: .venv/runtime  ## Measure what it costs that each engine runs i
 bench-languages: .venv/runtime  ## Measure what four caption languages cost against one (5 minutes); ARGS="--final FILE.gguf"
 	$(BIN)/python -m scripts.bench.languages --markdown docs/BENCHMARKS.md $(ARGS)
 
-# Where llama.cpp has to be compiled: wheels/ is for Linux on these two.
-no_wheel := sys_platform != "linux" or (platform_machine != "x86_64" and platform_machine != "aarch64")
+# Where llama.cpp has to be compiled: what wheels/ has none for.
+no_wheel := sys_platform != "linux" or platform_machine != "x86_64"
 
 lock: .venv/dev  ## Pin the newest versions that fit pyproject.toml
 	$(BIN)/uv pip compile -q pyproject.toml --universal --generate-hashes --no-header --no-annotate \
