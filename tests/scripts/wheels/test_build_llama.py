@@ -9,7 +9,6 @@ import platform
 import re
 import subprocess
 import sys
-import sysconfig
 import zipfile
 from pathlib import Path
 
@@ -106,7 +105,7 @@ def test_it_is_installed_without_a_compiler_and_writes_a_caption(tmp_path: Path)
         [python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"],
         capture_output=True, text=True, check=True,
     ).stdout.strip()  # fmt: skip
-    Path(places, "rest.pth").write_text(f"{sysconfig.get_path('purelib')}\n{ROOT}\n")
+    Path(places, "rest.pth").write_text("\n".join([*filter(None, sys.path), str(ROOT)]))
     alone = {"PATH": str(tmp_path / "nothing"), "HOME": str(tmp_path)}
     subprocess.run(
         [python, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps", "--require-hashes",
