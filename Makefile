@@ -142,7 +142,7 @@ lock: .venv/dev  ## Pin the newest versions that fit pyproject.toml
 	.venv/wheels/bin/python -m pip install --quiet --require-hashes --no-deps -r requirements-wheels.lock
 	@touch $@
 
-wheels: .venv/wheels/made  ## Build llama.cpp's wheels anew, with a compiler from the package index (20 minutes)
+wheels: .venv/wheels/made  ## Build llama.cpp's wheels anew, with a compiler from the package index
 	.venv/wheels/bin/python -m scripts.wheels.build_llama $(ARGS)
 
 wheels-check: .venv/wheels/made  ## ... and compare them, byte by byte, with those in wheels
