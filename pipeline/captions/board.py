@@ -29,6 +29,11 @@ def is_by_operator(message: CaptionMessage) -> bool:
     return message.corrected or message.target.engine == "operator"
 
 
+def stands(message: CaptionMessage) -> bool:
+    """Whether only an operator, or the translation of what one has written, changes a caption."""
+    return message.final or is_by_operator(message)
+
+
 def is_hidden(message: CaptionMessage) -> bool:
     """Whether an operator has hidden a caption."""
     is_empty = not (message.source.text or message.target.text)
@@ -98,7 +103,7 @@ class CaptionBoard:
             verse=caption.verse,
             doubtful=marked,
         )
-        if old and old.final:
+        if old and stands(old):
             self._pass_over(message)
             return None
         # Engines say the same twice; displays and `seq` need not know.
@@ -149,26 +154,44 @@ class CaptionBoard:
     def correct(self, caption_id: int, text: str) -> CaptionMessage | None:
         """Replace a caption's source text by an operator's. Raises ProtocolError.
 
-        Its target text stands until `retranslate`; where the spoken words stand in for it, it is
-        the new text at once. None if the text is as it was.
+        Its target text stands, not final, until `retranslate` or `conclude`; where the spoken words
+        stand in for it, it is the new text at once. None if the text is as it was.
         """
         old = self.message(caption_id)
-        if old.final and old.source.text == text:
+        if stands(old) and old.source.text == text:
             return None
         source = SourceText(self.source, text)
         target = replace(old.target, text=text) if old.target.engine == "source" else old.target
         new = self._revised(old, source, target, len(target.text))
-        return self._put(replace(new, corrected=True))
+        # Pages that show finals only keep the last one while a caption is resumed.
+        status = "resumed" if old.final else old.status
+        return self._put(replace(new, corrected=True, final=False, status=status))
 
-    def retranslate(self, caption_id: int, target: TargetText) -> CaptionMessage:
-        """Show what was made of a source text later. Raises ProtocolError."""
+    def retranslate(
+        self, caption_id: int, target: TargetText, *, final: bool = True, marked: bool = False
+    ) -> CaptionMessage:
+        """Show what was made of a source text later; `marked` as doubtful. Raises ProtocolError."""
         old = self.message(caption_id)
-        return self._put(self._revised(old, old.source, target, len(target.text)))
+        new = self._revised(old, old.source, target, len(target.text))
+        status = "" if final else old.status
+        return self._put(replace(new, final=final, status=status, doubtful=marked))
+
+    def conclude(self, caption_id: int, *, marked: bool) -> CaptionMessage | None:
+        """Let a corrected caption be final as it stands: no other translation is waited for.
+
+        None if it is final, is not corrected, or has left the board.
+        """
+        old = self._messages.get(caption_id)
+        if old is None or old.final or not old.corrected:
+            return None
+        marked = marked and old.verse is None and bool(old.target.text)
+        revised = replace(old, seq=self.seq + 1, revision=old.revision + 1, final=True, status="")
+        return self._put(replace(revised, doubtful=marked))
 
     def add_typed(self, caption_id: int, at_s: float, text: str, lang: str) -> CaptionMessage:
         """Put a caption on the board that nobody has spoken; its id is above all others'.
 
-        Text in the spoken language is to be translated; in another it is shown as it is.
+        Text in the spoken language is final when it is translated; in another it is at once.
         """
         is_source = lang == self.source
         source = SourceText(self.source, text if is_source else "")
@@ -179,7 +202,7 @@ class CaptionBoard:
             seq=self.seq + 1,
             id=caption_id,
             revision=1,
-            final=True,
+            final=not is_source,
             start_s=round(at_s, 3),
             end_s=round(at_s + TYPED_S, 3),
             source=source,
@@ -259,7 +282,7 @@ class CaptionBoard:
             old
             # Displays may still show what the board has long dropped.
             for old in (*self._left, *self._sorted())
-            if not old.final or purge.takes(old.id, old.start_s, self._end_s(old))
+            if not stands(old) or purge.takes(old.id, old.start_s, self._end_s(old))
         ]
         sent = []
         for old in gone:
@@ -342,8 +365,8 @@ class CaptionBoard:
         return self._messages[caption_id].revision if caption_id in self._messages else 0
 
     def has_final(self, caption_id: int) -> bool:
-        """Whether a caption is final already: what the pipeline says then is not shown."""
-        return caption_id in self._messages and self._messages[caption_id].final
+        """Whether a caption is final or an operator's: what the pipeline says then is not shown."""
+        return caption_id in self._messages and stands(self._messages[caption_id])
 
     def _pass_over(self, message: CaptionMessage) -> None:
         """Keep what the pipeline says of a caption that an operator has changed."""
@@ -405,8 +428,8 @@ class CaptionBoard:
 
     def _forget(self) -> None:
         """Drop the lowest ids beyond the bounds. Open captions do not push finals out."""
-        for final, most in ((True, self._history), (False, _OPEN)):
-            ids = [key for key, message in self._messages.items() if message.final is final]
+        for kept, most in ((True, self._history), (False, _OPEN)):
+            ids = [key for key, message in self._messages.items() if stands(message) is kept]
             for key in sorted(ids)[: max(0, len(ids) - most)]:
                 gone = self._messages.pop(key)
                 self._passed_over.pop(gone.id, None)

@@ -8,6 +8,7 @@ import http.client
 import shutil
 import ssl
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
@@ -21,6 +22,7 @@ from websockets.http11 import Request
 from pipeline.check.audio import checks as audio_checks
 from pipeline.check.engines import EngineChecks
 from pipeline.check.fonts import font_checks
+from pipeline.check.machine import machine_checks
 from pipeline.check.outside import outside_checks
 from pipeline.check.result import Check, Passed
 from pipeline.church.scripture import editions, index_store
@@ -60,7 +62,7 @@ def checks(
         # First: `stark-translate check` has an exit code of its own for it.
         Check("settings", "Reading the settings", partial(_settings, loaded)),
         Check("dictionary", "Reading the dictionary", partial(_dictionary, settings)),
-        Check("verses", "Reading the Bibles", partial(_verses, settings)),
+        *_verses_checks(settings),
         Check("pages", "Reading the display pages", _pages, fix="Install the program again."),
         *font_checks(settings),
         *_certificate_checks(settings.server),
@@ -68,6 +70,7 @@ def checks(
         Check("sessions", "Writing a session", partial(_sessions, sessions, settings)),
         Check("disk", "Measuring the disk", partial(_disk, sessions)),
         *outside_checks(settings),
+        *machine_checks(settings),
         *(audio_checks(settings, seconds) if audio else ()),
         *rehearsal.checks(),
     ]
@@ -88,14 +91,15 @@ def standing_checks(settings: Settings) -> list[Check]:
 def _settings(loaded: Loaded) -> Passed:
     """Say where the settings come from. Raises ConfigError."""
     translate = loaded.settings.translate
-    engines = {translate.partial.engine, translate.final.engine}
-    if engines & {"gemma", "exllamav2", "openai"}:  # their prompts name languages
-        for code in (translate.source, translate.target):
-            language(code)
+    for alone in (loaded.settings, *loaded.settings.by_target()):
+        engines = {alone.translate.partial.engine, alone.translate.final.engine}
+        if engines & {"gemma", "exllamav2", "openai"}:  # their prompts name languages
+            for code in (translate.source, alone.translate.target):
+                language(code)
     origins = Counter(loaded.origins.values())
     del origins["built-in default"], origins[INHERITED_FROM]
     places = ", ".join(f"{origin} ({count} set)" for origin, count in origins.items())
-    pair = f"{translate.source} to {translate.target}"
+    pair = f"{translate.source} to {' and '.join(translate.langs)}"
     message = f"{pair}; {places or 'no file, every setting is the built-in default'}."
     return Passed(message, "\n".join(loaded.advice), "old-keys" if loaded.advice else "")
 
@@ -106,6 +110,12 @@ def _dictionary(settings: Settings) -> Passed:
         return Passed("Switched off.")
     own = f", {dictionary.own} among them" if dictionary.own.exists() else ""
     return Passed(f"{len(dictionary.lexicon.rules)} rules{own}.")
+
+
+def _verses_checks(settings: Settings) -> Iterator[Check]:
+    for alone in (settings, *settings.by_target()):
+        name = "verses" if alone is settings else f"verses-{alone.translate.target}"
+        yield Check(name, "Reading the Bibles", partial(_verses, alone))
 
 
 def _verses(settings: Settings) -> Passed:

@@ -11,7 +11,7 @@ import psutil
 
 from pipeline.check.result import Check, Passed
 from pipeline.config.schema import Settings
-from pipeline.core.errors import EngineError, ModelError
+from pipeline.core.errors import ConfigError, EngineError, ModelError
 from pipeline.core.languages import language
 from pipeline.core.resources import bundled
 from pipeline.core.sizes import human_size
@@ -27,12 +27,15 @@ from pipeline.engines.protocols import Translator
 from pipeline.engines.remote.engine import RemoteEngine
 from pipeline.engines.remote.openai import OpenAi
 from pipeline.engines.remote.openai_speech import OpenAiSpeech
-from pipeline.engines.specification import FINAL, QUICK, EngineSpec
+from pipeline.engines.specification import FINAL, QUICK, SECOND, EngineSpec, Part
 from pipeline.evaluation.golden_sentence import Golden, read_golden
 from pipeline.models.identity import advice, fingerprint
 from pipeline.models.registry import Role
 from pipeline.text.language_check import gibberish
 from pipeline.tuning.verdicts import HEADROOM_BYTES
+
+Describe = Callable[[Settings], EngineSpec | None]
+"""Describes an engine. Raises ModelError, ConfigError."""
 
 _BUSY = 0.5
 """Real-time factor above which a recognizer has little time left for partials."""
@@ -47,9 +50,10 @@ _KEYS = {
     "server-partial": "translate.partial",
     "server-final": "translate.final",
     "server-stt": "stt",
+    "compare": "translate.compare",
 }
 _ON_GPU = {"stt": 'device = "cpu"', "gemma": "gpu_layers = 0"}
-_LATE = ("gemma", "exllamav2", "server-final")
+_LATE = ("gemma", "exllamav2", "server-final", "compare")
 """What makes finals may be late."""
 
 
@@ -83,44 +87,56 @@ class EngineChecks:
         yield Check("model-stt", doing, self._load_recognizer, needs, another("stt"))
         doing, needs = "Recognizing a sentence", ("model-stt",)
         yield Check("golden-stt", doing, self._recognize, needs, another("stt"))
-        makers: dict[str, tuple[Role, Callable[[], TranslatorProcess | None]]] = {
-            "marian": ("marian", self._quick),
-            "gemma": ("gemma", self._final),
-            "exllamav2": ("gemma", self._final),
-        }
-        translate = self._settings.translate
-        asked = {translate.partial.engine, translate.final.engine}
-        if factory.has_local(self._settings):
-            asked.add("marian")
-        for name, (role, make) in makers.items():
-            if name in asked:
-                doing = f"Loading {name.title()}"
-                run = partial(self._load_translator, name, role, make)
-                yield Check(f"model-{name}", doing, run, (), another(name))
-                doing = f"Translating a sentence with {name.title()}"
-                run = partial(self._translate, name)
-                yield Check(f"golden-{name}", doing, run, (f"model-{name}",), faster(name))
+        yield from self._translator_checks(self._settings)
+        for alone in self._settings.by_target():
+            yield from self._translator_checks(alone, f"-{alone.translate.target}")
         yield from self._server_checks()
-        # Last: only now are all of them loaded, as they will be in the service.
+        # Behind them: only now are all of them loaded, as they will be in the service.
         yield Check("memory", "Adding up the memory", self._memory)
+        if self._settings.translate.compare.engine != "none":
+            doing = "Trying the translator to compare with"
+            yield Check("compare", doing, self._compare)
+
+    def _translator_checks(self, alone: Settings, suffix: str = "") -> Iterator[Check]:
+        """Yield the checks of the translators here into one language, whose name is the suffix."""
+        translate = alone.translate
+        engines: dict[str, tuple[Role, Describe, Part]] = {}
+        if translate.partial.engine == "marian" or factory.has_local(alone):
+            engines["marian"] = ("marian", _quick_spec, QUICK)
+        if translate.final.engine in ("gemma", "exllamav2"):
+            engines[translate.final.engine] = ("gemma", factory.final_spec, FINAL)
+        for engine, (role, describe, part) in engines.items():
+            name, lang = f"{engine}{suffix}", translate.target
+            into = f" for {language(lang).name}" if suffix else ""
+            load = partial(self._load_translator, name, role, alone, describe, part)
+            yield Check(f"model-{name}", f"Loading {engine.title()}{into}", load, (), another(name))
+            doing = f"Translating a sentence with {engine.title()}{into}"
+            run = partial(self._translate, name, lang)
+            yield Check(f"golden-{name}", doing, run, (f"model-{name}",), faster(name))
 
     def _load_recognizer(self) -> Passed:
         # No second try: a check is to say that an engine died, not to get over it.
         self._recognizer = factory.recognizer_process(self._settings, restarts=False, local=True)
         if self._settings.stt.hotwords:
             self._recognizer.hotwords = Dictionary(self._settings).hotwords
-        return self._loaded("stt", self._recognizer)
+        return self._loaded("stt", "stt", self._recognizer)
 
     def _load_translator(
-        self, name: str, role: Role, make: Callable[[], TranslatorProcess | None]
+        self, name: str, role: Role, alone: Settings, describe: Describe, part: Part
     ) -> Passed:
-        translator = make()
+        is_first = alone is self._settings
+        spec = describe(alone) if is_first else factory.further_spec(describe, alone)
+        for other in self._translators.values():
+            if spec is not None and other.spec.is_like(spec):
+                self._translators[name] = other
+                return Passed(f"{other.name} is loaded: languages take turns at it.")
+        translator = factory.translator_process(alone, spec, part, restarts=False)
         if translator is None:
             return Passed("Not asked for.")
         self._translators[name] = translator
-        return self._loaded(role, translator)
+        return self._loaded(name, role, translator)
 
-    def _loaded(self, role: Role, engine: EngineProcess) -> Passed:
+    def _loaded(self, name: str, role: Role, engine: EngineProcess) -> Passed:
         start_s = time.perf_counter()
         engine.load()
         took_s = time.perf_counter() - start_s
@@ -132,7 +148,7 @@ class EngineChecks:
             f"{human_size(engine.memory_bytes)}{kernels}."
         )
         if reason := engine.degraded_reason:
-            fix = f"Mend the GPU's driver, or set {_KEYS[role]}.{_ON_GPU[role]}."
+            fix = f"Mend the GPU's driver, or set {_section(name)}.{_ON_GPU[role]}."
             return Passed(f"{message} {reason[:1].upper()}{reason[1:]}", fix, "gpu-unavailable")
         better = advice(role, model, self._settings)
         return Passed(message, better, "starter-model" if better else "")
@@ -166,37 +182,47 @@ class EngineChecks:
 
     def _heard_by_server(self, name: str, server: OpenAiSpeech) -> Passed:
         golden, lang = self._golden, self._settings.translate.source
-        if lang not in golden.text:
+        if lang != golden.spoken:
             return untried(lang)
         start_s = time.perf_counter()
         text = server.recognize(golden.pcm, final=True).text
         return judge(golden, name, text, lang, time.perf_counter() - start_s)
 
-    def _quick(self) -> TranslatorProcess | None:
-        spec = factory.local_spec(self._settings) or factory.partial_spec(self._settings)
-        return factory.translator_process(self._settings, spec, QUICK, restarts=False)
-
-    def _final(self) -> TranslatorProcess | None:
-        spec = factory.final_spec(self._settings)
-        return factory.translator_process(self._settings, spec, FINAL, restarts=False)
+    def _compare(self) -> Passed:
+        """Try what finals are compared with; rehearsals need it, a service does not."""
+        compare = self._settings.translate.compare
+        role: Role = "marian" if compare.engine == "marian" else "gemma"
+        spec = partial(factory.compare_spec, self._settings)
+        try:
+            loaded = self._load_translator(
+                "compare", role, self._settings, lambda _: spec(), SECOND
+            )
+            tried = self._translate("compare", self._settings.translate.target)
+        except (ConfigError, EngineError, ModelError) as error:
+            fix = f"{error.fix} A service goes on without it; a rehearsal needs it.".lstrip()
+            return Passed(error.message, fix, error.code)
+        return Passed(f"{loaded.message} {tried.message}", tried.advice, tried.code)
 
     @property
     def _engines(self) -> list[EngineProcess]:
-        return [*([self._recognizer] if self._recognizer else ()), *self._translators.values()]
+        every = [*([self._recognizer] if self._recognizer else ()), *self._translators.values()]
+        return list({id(each): each for each in every}.values())
 
     def _recognize(self) -> Passed:
         golden, lang = self._golden, self._settings.translate.source
-        if self._recognizer is None or lang not in golden.text:
+        if self._recognizer is None or lang != golden.spoken:
             return untried(lang)
         # Loading is not in it; that has its own check.
         start_s = time.perf_counter()
         text = self._recognizer.recognize(golden.pcm, final=True).text
         return judge(golden, "stt", text, lang, time.perf_counter() - start_s)
 
-    def _translate(self, name: str) -> Passed:
+    def _translate(self, name: str, lang: str) -> Passed:
         if name not in self._translators:
             return untried(self._settings.translate.source)
-        return self._judged(name, self._translators[name], self._settings.translate.target)
+        translator = self._translators[name]
+        translator.target = lang  # several may take turns at it
+        return self._judged(name, translator, lang)
 
     def _judged_by_server(self, name: str, server: OpenAi, lang: str) -> Passed:
         server.open()  # one that shares another's check has not read its key
@@ -232,13 +258,15 @@ class EngineChecks:
 def judge(golden: Golden, name: str, text: str, lang: str, took_s: float) -> Passed:
     """Judge an engine's text and its time. Raises EngineError: golden-missed, engine-slow.
 
-    `name` is the engine's: `stt`, `marian`, `gemma`, `server-stt`, `server-partial` or
-    `server-final`, with the language behind it for an extra target. What makes finals may be slow:
-    a late one is taken from the quick translator.
+    `name` is the engine's: `stt`, `marian`, `gemma`, `compare`, `server-stt`, `server-partial` or
+    `server-final`, with the language behind it for an extra target. A recognizer must get every
+    word, a translator every content word. What makes finals may be slow: a late one is taken from
+    the quick translator.
     """
-    if text.strip() and lang not in golden.must:
+    hears = name.endswith("stt")
+    if text.strip() and not hears and lang not in golden.must:
         return _unjudged(golden, text, lang)
-    missing = golden.missing(text, lang)
+    missing = golden.unheard(text) if hears else golden.missing(text, lang)
     if missing or not text.strip():
         raise EngineError(
             "golden-missed",
@@ -279,6 +307,10 @@ def _unjudged(golden: Golden, text: str, lang: str) -> Passed:
     )
 
 
+def _quick_spec(settings: Settings) -> EngineSpec | None:
+    return factory.local_spec(settings) or factory.partial_spec(settings)
+
+
 def untried(lang: str) -> Passed:
     """Return that no engine can be tried in a language without a golden sentence."""
     return Passed(
@@ -304,7 +336,9 @@ def another(name: str) -> str:
         return "Look which model the server has, and what translate.source is."
     if name.startswith("server-"):
         return f"Look which model the server has, and {_section(name)}.prompt."
-    return f'Copy the model again, or give another in {_section(name)}.model ("starter" works).'
+    if name == "stt":
+        return "Copy the model again, or give another in stt.model (`stark-translate models list`)."
+    return f"Copy the model again, or give another in {_section(name)}.model."
 
 
 def faster(name: str) -> str:
@@ -314,7 +348,9 @@ def faster(name: str) -> str:
         return 'Have the server take a smaller model, or hear here (stt.engine = "whisper").'
     if name.startswith("server-"):
         return f"Have the server take a smaller model, or make finals here ({section}.engine)."
-    return f"Choose a smaller {section}.model, or more {section}.threads if there are idle cores."
+    return (
+        f"Give it more {section}.threads if there are idle cores, else a smaller {section}.model."
+    )
 
 
 def place_of(spec: EngineSpec) -> tuple[str, ...]:

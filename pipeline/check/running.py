@@ -19,6 +19,7 @@ from pipeline.check.engines import another, faster, judge, untried
 from pipeline.check.result import Check, Passed
 from pipeline.config.schema import Settings
 from pipeline.core.errors import EngineCancelledError, EngineError, ModelError
+from pipeline.core.languages import language
 from pipeline.core.resources import bundled
 from pipeline.core.sizes import human_size
 from pipeline.engines.process.engine_process import EngineProcess
@@ -43,7 +44,7 @@ class RunningChecks:
     """The checks of a service that runs; each is quick, and none loads or ends anything."""
 
     def __init__(self, settings: Settings, engines: Engines, listen: Listen) -> None:
-        """Check the engines of the first target language, and what `listen` hears."""
+        """Check the engines of every target language, and what `listen` hears."""
         self._settings = settings
         self._engines = engines
         self._listen = listen
@@ -52,29 +53,38 @@ class RunningChecks:
         """Yield the checks; the microphone last, since somebody speaks then."""
         yield from standing_checks(self._settings)
         yield from self._check_engine("stt", self._engines.recognizer, self._recognize)
-        translate, first = self._settings.translate, self._engines.targets[0]
-        found: dict[str, Translator | None] = {translate.final.engine: first.final}
-        # Last: where Marian makes the finals, too, there is no other translator.
-        found[translate.partial.engine] = first.partial
-        for role in _TRANSLATORS:
-            if (translator := found.get(role)) is not None:
-                ask = partial(self._translate, role, translator)
-                yield from self._check_engine(role, translator, ask)
+        every = (self._settings, *self._settings.by_target())
+        for alone, target in zip(every, self._engines.targets, strict=True):
+            translate = alone.translate
+            found: dict[str, Translator | None] = {translate.final.engine: target.final}
+            # Last: where Marian makes the finals, too, there is no other translator.
+            found[translate.partial.engine] = target.partial
+            lang = "" if alone is self._settings else target.lang
+            for role in _TRANSLATORS:
+                if (translator := found.get(role)) is not None:
+                    ask = partial(self._translate, role, translator, target.lang)
+                    yield from self._check_engine(role, translator, ask, lang)
         yield Check("memory", "Looking at the memory", self._memory)
         doing = f"Speak into the microphone: listening for {LISTEN_S:g} s"
         yield Check("level", doing, self._level)
 
     def _check_engine(
-        self, role: Role, engine: Recognizer | Translator, ask: Callable[[], Passed]
+        self,
+        role: Role,
+        engine: Recognizer | Translator,
+        ask: Callable[[], Passed],
+        lang: str = "",
     ) -> Iterator[Check]:
+        """Yield the checks of an engine; `lang` is that of a further target."""
         process = process_of(engine)
         if process is None:
             return  # only a process may be asked from more than one thread
         name = "the recognizer" if role == "stt" else role.title()
+        key, into = (f"{role}-{lang}", f" for {language(lang).name}") if lang else (role, "")
         look = partial(self._look, role, process)
-        yield Check(f"model-{role}", f"Looking at {name}", look, (), another(role))
-        doing = f"Trying {name} with a sentence"
-        yield Check(f"golden-{role}", doing, ask, (f"model-{role}",), faster(role))
+        yield Check(f"model-{key}", f"Looking at {name}{into}", look, (), another(role))
+        doing = f"Trying {name}{into} with a sentence"
+        yield Check(f"golden-{key}", doing, ask, (f"model-{key}",), faster(role))
 
     def _look(self, role: Role, process: EngineProcess) -> Passed:
         """Say which model runs. Raises EngineError where there is none at present."""
@@ -92,13 +102,13 @@ class RunningChecks:
 
     def _recognize(self) -> Passed:
         golden, lang = self._golden, self._settings.translate.source
-        if lang not in golden.text:
+        if lang != golden.spoken:
             return untried(lang)
         start_s = time.perf_counter()
         text = self._engines.recognizer.recognize(golden.pcm, final=True).text
         return judge(golden, "stt", text, lang, time.perf_counter() - start_s)
 
-    def _translate(self, role: Role, translator: Translator) -> Passed:
+    def _translate(self, role: Role, translator: Translator, lang: str) -> Passed:
         golden, translate = self._golden, self._settings.translate
         if translate.source not in golden.text:
             return untried(translate.source)
@@ -108,7 +118,7 @@ class RunningChecks:
         except EngineCancelledError:  # captions come first
             fix = "Check again in a pause."
             return Passed("Not tried: somebody spoke meanwhile.", fix, "check-interrupted")
-        return judge(golden, role, text, translate.target, time.perf_counter() - start_s)
+        return judge(golden, role, text, lang, time.perf_counter() - start_s)
 
     def _memory(self) -> Passed:
         """Compare what a service grows by with what is free. Raises ModelError."""

@@ -20,7 +20,7 @@ from pipeline.core.shortage import without_resources
 _EPILOG = """\
 try it:
   stark-translate demo                       a recorded service, with wall, phone and operator page
-  stark-translate run --input sermon.wav     caption a recording
+  stark-translate run --input sermon.wav     caption a recording; --from en --to es,fr
 before a service:
   stark-translate devices --meter            find the microphone and test its level
   stark-translate models pull whisper-base   download a model; `models list` shows all
@@ -65,6 +65,17 @@ MODULES = {
 
 
 _FIRST = "`stark-translate --help` lists them; `stark-translate demo` is the one to begin with."
+_INSTEAD = {
+    "start": "`stark-translate run` starts a service.",
+    "stop": "Ctrl-C in its window ends it; a system service: systemctl stop stark-translate",
+    "status": "`stark-translate desk` shows it; a system service: systemctl status stark-translate",
+    "logs": "They are in its window; of a system service: journalctl -u stark-translate",
+    "open": "`stark-translate desk` opens the operator page.",
+    "list": "`stark-translate sessions` lists services, `stark-translate models list` models.",
+    "setup": "`stark-translate demo` to try it, then `stark-translate check`.",
+    "update": "`git pull`, then systemd/install.sh again (docs/MACHINE.md).",
+}
+"""What is meant by words that are commands of other programs."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -90,6 +101,8 @@ def _hint(message: str, help_text: str) -> str:
     # By argparse's words: it tells in no other way what was wrong.
     if wrong := re.search(r"invalid choice: '([^']*)' \(choose from (.*)\)", message):
         word, known = wrong[1], re.findall(r"[\w.-]+", wrong[2])
+        if word in _INSTEAD and "run" in known:
+            return f"\n{_INSTEAD[word]}"
     elif wrong := re.search(r"unrecognized arguments: .*?(--[\w-]+)", message):
         word, known = wrong[1], sorted(set(re.findall(r"--[\w-]+", help_text)))
     elif (wrong := re.search(r"unrecognized arguments: (\S+)$", message)) and Path(wrong[1]).suffix:

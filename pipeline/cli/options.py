@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol
@@ -22,6 +23,8 @@ class Commands(Protocol):
 
 
 FLAGS = {
+    "spoken": "translate.source",
+    "recognizer": "stt.model",
     "device": "audio.device",
     "channel": "audio.channel",
     "input": "audio.input",
@@ -60,6 +63,39 @@ def add_hearing(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--channel", type=int, help="input channel, from 1 (0: mix of all)")
 
 
+def add_languages(parser: argparse.ArgumentParser) -> None:
+    """Add the options that choose languages and recognizer, and `--set` for all other keys."""
+    parser.add_argument("--from", dest="spoken", metavar="LANG", help="spoken language (en)")
+    more = "caption languages instead of those in the settings, the main one first: es,fr"
+    parser.add_argument("--to", type=_langs, metavar="LANG,...", help=more)
+    more = "speech model (see `models list`)"
+    parser.add_argument("--recognizer", metavar="MODEL", help=more)
+    more = "any other setting: --set vad.hold_ms=0; may be repeated"
+    parser.add_argument(
+        "--set",
+        dest="settings",
+        type=_assignment,
+        action="append",
+        metavar="KEY=VALUE",
+        help=more,
+    )
+
+
+def _langs(text: str) -> list[str]:
+    return [lang for part in text.split(",") if (lang := part.strip())]
+
+
+def _assignment(text: str) -> tuple[str, Any]:
+    """Return key path and value of `KEY=VALUE`; a value that is no TOML is text."""
+    key, equals, value = text.partition("=")
+    if not equals:
+        raise argparse.ArgumentTypeError(f"{text!r} is no KEY=VALUE such as vad.hold_ms=0")
+    try:
+        return key.strip(), tomllib.loads(f"value = {value}")["value"]
+    except tomllib.TOMLDecodeError:
+        return key.strip(), value
+
+
 def add_session(parser: argparse.ArgumentParser) -> None:
     """Add the session that a command is about, and where it may be found."""
     named = 'a session\'s name or folder, "last", or a day: 2026-11-22, "last sunday"'
@@ -72,6 +108,10 @@ def settings_of(arguments: argparse.Namespace, more: Mapping[str, Any] | None = 
     given = vars(arguments)
     # A flag that was not given is None and leaves the file and the environment in force.
     flags = {key: given[flag] for flag, key in FLAGS.items() if given.get(flag) is not None}
+    if langs := given.get("to"):
+        first, *others = langs
+        flags |= {"translate.target": first, "translate.targets": [{"lang": x} for x in others]}
+    flags |= dict(given.get("settings") or ())
     return load(arguments.config, flags | dict(more or {}))
 
 

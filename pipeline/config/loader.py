@@ -261,6 +261,7 @@ def _explain(
             if detail["type"] != "value_error" and not is_secret(path):
                 reason += f", not {quoted(detail['input'], 200)}"
             # Of two sections that do not fit the reason names the key: it stands in neither.
+            where = where or origins.get(reason.split()[0], "")
             lines.append(f"{where}: {reason}".removeprefix(": "))
     if len(details) > _MOST_NAMED:
         lines.append(f"... and {len(details) - _MOST_NAMED} more.")

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from pydantic import Field, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
-from pipeline.config.section import SecretAddress, Section, Text, split_address
+from pipeline.config.section import PathText, SecretAddress, Section, Text, split_address
 
 
 class Publish(Section):
@@ -17,7 +17,7 @@ class Publish(Section):
 
     nats: SecretAddress = ""
     church: str = "church"
-    credentials: Text = ""
+    credentials: PathText = ""
     keep_hours: Annotated[float, Field(ge=0.1, le=24 * 366)] = 24.0
 
     @field_validator("church")

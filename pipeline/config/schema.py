@@ -24,6 +24,7 @@ from pipeline.config.section import (
     Lang,
     ModelServer,
     OnServer,
+    PathText,
     Secret,
     SecretText,
     Section,
@@ -51,7 +52,7 @@ class Audio(Section):
 
     device: Text = ""
     channel: Annotated[int, Field(ge=0, le=64)] = 1
-    input: Text = ""
+    input: PathText = ""
     pace: Literal["realtime", "fast"] = "realtime"
 
 
@@ -157,7 +158,7 @@ class Dictionary(Section):
     """[dictionary]"""
 
     enabled: Annotated[bool, LIVE] = True
-    file: Annotated[Text, LIVE] = ""
+    file: Annotated[PathText, LIVE] = ""
     watch_s: Annotated[float, Field(gt=0, le=3600), LIVE] = 2.0
 
 
@@ -281,8 +282,8 @@ class Server(Section):
     # High, since behind a proxy or a router a whole hall has one address.
     max_per_address: Annotated[int, Field(ge=1, le=100_000), LIVE] = 600
     ping_s: Annotated[float, Field(ge=1, le=600)] = 20.0
-    tls_cert: Text = ""
-    tls_key: Text = ""
+    tls_cert: PathText = ""
+    tls_key: PathText = ""
     past_services: Annotated[Literal["off", "operators", "everyone"], LIVE] = "operators"
 
     @model_validator(mode="after")
@@ -303,17 +304,17 @@ class Engines(Section):
 class Models(Section):
     """[models]"""
 
-    directory: Text = ""
+    directory: PathText = ""
 
 
 class Learn(Section):
     """[learn]"""
 
-    directory: Annotated[str, Field(min_length=1), LIVE] = "learning"
-    general: Annotated[Text, LIVE] = ""
+    directory: Annotated[PathText, Field(min_length=1), LIVE] = "learning"
+    general: Annotated[PathText, LIVE] = ""
     train: Annotated[Literal["", "marian", "stt", "both"], LIVE] = ""
     minutes: Annotated[float, Field(gt=0, le=10_000), LIVE] = 120.0
-    bible: Annotated[Text, LIVE] = ""
+    bible: Annotated[PathText, LIVE] = ""
     glossary: Annotated[Text, LIVE] = ""
     embedding: Annotated[Text, LIVE] = ""
 

@@ -1,7 +1,8 @@
-"""What the sections of the settings share: base, types of values, times of effect. Pure."""
+"""What the sections of the settings share: base, types of values, times of effect."""
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -58,6 +59,8 @@ def _web_address(address: str) -> str:
 
 
 Text = Annotated[str, Field(min_length=0)]  # with a length, pydantic refuses text that is not UTF-8
+PathText = Annotated[Text, AfterValidator(os.path.expanduser)]
+"""A file or folder; "~" is the user's home."""
 Threads = Annotated[int, Field(ge=1, le=256)]
 Share = Annotated[float, Field(ge=0, le=1)]
 # Small letters only: the codes are parts of file names and subjects, compared as they are.
@@ -124,7 +127,7 @@ _TIME_OF_DAY = re.compile(r"([01]\d|2[0-3]):[0-5]\d")
 class Session(Section):
     """[session]"""
 
-    directory: Annotated[str, Field(min_length=1)] = "sessions"
+    directory: Annotated[PathText, Field(min_length=1)] = "sessions"
     drain_s: Annotated[float, Field(ge=0, le=600), LIVE] = 10.0
     # Short: a machine that is off after the first service must not show it to those of the second.
     resume_s: Annotated[float, Field(ge=0, le=86_400)] = 1800.0
@@ -160,8 +163,8 @@ class ModelServer(Section):
     """[servers.NAME]: a server that recognizes or translates."""
 
     url: Annotated[ServerUrl, Field(min_length=1)]
-    key_file: Text = ""
-    ca_file: Text = ""
+    key_file: PathText = ""
+    ca_file: PathText = ""
 
 
 class OnServer(Section):

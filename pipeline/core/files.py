@@ -92,6 +92,11 @@ class GrowingFile:
             raise
         self._size += len(piece)
 
+    def clear(self) -> None:
+        """Remove the content. Raises OSError."""
+        os.ftruncate(self._fd, 0)
+        self._size = 0
+
     def replace(self, content: bytes) -> None:
         """Replace the content in one step. Raises OSError; then the old content stays."""
         self.rewrite((content,))
@@ -189,6 +194,11 @@ class LineFile:
     def sift(self, change: Callable[[bytes], bytes]) -> None:
         """Apply `change` to the queued lines only; the file stays as it is."""
         self._waiting = deque(changed for line in self._waiting if (changed := change(line)))
+
+    def clear(self) -> None:
+        """Remove all lines. Raises OSError."""
+        self._file.clear()
+        self._waiting.clear()
 
     def lock(self) -> None:
         """Claim the file; see GrowingFile.lock."""

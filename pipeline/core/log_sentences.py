@@ -64,6 +64,7 @@ SENTENCES: Mapping[str, Sequence[str]] = {
     "notes": ("The preacher's notes are known: {names} names, {verses} verses.",),
     "notes given back": ("Nobody spoke: the next service has the notes.",),
     "notes not given back": ("{notes} is not known to the next service: {error}",),
+    "notes not taken": ("The notes are known, and wait for the next service as well: {error}",),
     "nothing to review": ("There is nothing to review: {reason}.",),
     "off the record": ("Off the record: {utterances} captions are gone.",),
     "operator": ("The desk is at {page}; `stark-translate desk` opens it.",),

@@ -69,7 +69,7 @@ class Glossary:
 
     terms: tuple[Term, ...]
     lexicon: Lexicon
-    entries: Mapping[str, _Entry]
+    by_rule: Mapping[str, Term]
     lang: str
     """Of the renderings."""
 
@@ -81,7 +81,7 @@ class Glossary:
         """Return the terms that are said in a text of the spoken language, each once, in order."""
         wanted: dict[str, WantedTerm] = {}
         for found in find(self.lexicon, text):
-            entry = self.entries[found.rule.id]
+            entry = _entry(self.by_rule[found.rule.id], self.lang)
             if "*" in entry.term.also or (entry.term.name and _is_name(text, found)):
                 continue
             # "the covenant's" is one covenant.
@@ -118,7 +118,7 @@ def compile_glossary(terms: tuple[Term, ...], lang: str) -> Glossary:
     """
     owner = {key(said): number for number, term in enumerate(terms) for said in term.say}
     rules: list[Rule] = []
-    entries: dict[str, _Entry] = {}
+    by_rule: dict[str, Term] = {}
     kept: list[Term] = []
     for number, term in enumerate(terms):
         say = tuple(said for said in term.say if owner[key(said)] == number)
@@ -127,10 +127,10 @@ def compile_glossary(terms: tuple[Term, ...], lang: str) -> Glossary:
         kept.append(term)
         # By number: two files may have an entry for the same word.
         name = f"{number}"
-        entries[name] = _entry(term, lang)
+        by_rule[name] = term
         near, not_near, within = term.near, term.not_near, term.within_words
         rules.append(Rule(name, say, key(say[0]), near, not_near, within))
-    return Glossary(tuple(kept), compile_lexicon(rules), entries, lang)
+    return Glossary(tuple(kept), compile_lexicon(rules), by_rule, lang)
 
 
 # Cached: when one file changes, those of all languages are read again.
@@ -220,6 +220,8 @@ def _require_word(phrase: str, at: str, where: str) -> None:
         )
 
 
+# When a term is first said: the patterns of a whole glossary take half a second at every start.
+@lru_cache(maxsize=4096)
 def _entry(term: Term, lang: str) -> _Entry:
     many = term.plural or tuple(filter(None, (inflection.plural(f, lang) for f in term.write)))
     # The longest first: an alternation takes the first one that fits.

@@ -8,19 +8,30 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from functools import cache
+from typing import TYPE_CHECKING
 
-from pipeline.core.language_words import WORDS, InflectionWords
 from pipeline.text.words import elided, is_unspaced, plain, words
+
+if TYPE_CHECKING:
+    from pipeline.core.language_words import InflectionWords
 
 _SHORT = 4
 """Words of so many letters keep their vowel: what is left would be in too many other words."""
 
-_WORDS = {lang: words.inflection for lang, words in WORDS.items() if words.inflection}
+
+@cache
+def _rules(lang: str) -> InflectionWords | None:
+    # Engines' processes import this module, and most need no rule before a service has terms:
+    # reading all languages would take a third of the time in which such a process starts.
+    from pipeline.core.language_words import WORDS  # noqa: PLC0415
+
+    return WORDS[lang].inflection if lang in WORDS else None
 
 
 def plural(noun: str, lang: str) -> str:
     """Return the plural of a single word, "" where no rule is known."""
-    rules = _WORDS.get(lang)
+    rules = _rules(lang)
     if rules is None or not noun or " " in noun:
         return ""
     if rules.rules == "spanish":
@@ -65,7 +76,7 @@ def verb_pattern(infinitive: str, lang: str, fold: Callable[[str], str] = plain)
 
     "" where the language has no rules for it. It is for words as `fold` gives them.
     """
-    rules = _WORDS.get(lang)
+    rules = _rules(lang)
     verb = fold(infinitive)
     if rules is None or verb[-2:] not in rules.verb_endings:
         return ""
@@ -118,7 +129,7 @@ def parted(text: str) -> list[str]:
 def _word_pattern(bare: str, lang: str) -> str:
     if bare.endswith("*"):
         return re.escape(bare.rstrip("*")) + (r"\w+" if bare == "*" else r"\w*")
-    rules = _WORDS.get(lang)
+    rules = _rules(lang)
     if rules is None:
         return re.escape(bare) + "s?"
     if rules.rules == "spanish":
@@ -152,7 +163,7 @@ def determiners(text: str, start: int, form: str, lang: str) -> list[tuple[int, 
     Of each from where it is written, and itself; "" leaves what stands there. None fits where
     French has elided a word that the form would need in full.
     """
-    rules = _WORDS.get(lang)
+    rules = _rules(lang)
     if rules is not None and rules.rules == "french":
         return _french_determiners(text, start, form, rules)
     found = [(start, "")]
@@ -208,7 +219,7 @@ def swapped(text: str, lang: str) -> tuple[str, str] | None:
 
     None where it ends with none. The case of its first letter is kept.
     """
-    rules = _WORDS.get(lang)
+    rules = _rules(lang)
     if rules is None or rules.rules != "spanish":
         return None
     for one, other in rules.determiners:

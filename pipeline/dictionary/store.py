@@ -42,6 +42,8 @@ class Dictionary:
         self._files: list[Path] = []
         self._enabled = settings.dictionary.enabled
         self._lang = settings.translate.source
+        # Now: amid a service no more files may be to be had.
+        self._common = common_words(self._lang)
         self._named = settings.dictionary.file != ""
         self.own = Path(settings.dictionary.file or Path(settings.session.directory) / OWN)
         """The church's own file. It may be missing unless the settings name it."""
@@ -102,12 +104,11 @@ class Dictionary:
         if not self._enabled:
             return self.lexicon
         unsure = unsure_words(text, words)
-        common = common_words(self._lang)
         lexicon = self.lexicon
-        if self.names and (near := self.names.found(text, unsure, common)):
+        if self.names and (near := self.names.found(text, unsure, self._common)):
             lexicon = lexicon.also(near, "notes")
-        for names in names_of(lexicon.rules, common, str(self.own)) if unsure else ():
-            if near := names.found(text, unsure, common):
+        for names in names_of(lexicon.rules, self._common, str(self.own)) if unsure else ():
+            if near := names.found(text, unsure, self._common):
                 lexicon = lexicon.also(near, "heard")
         return lexicon
 
@@ -120,7 +121,7 @@ class Dictionary:
         """Replace files and rules by those of another dictionary, loaded for a reload."""
         self._files, self._stamps, self.own = other._files, other._stamps, other.own
         self._enabled, self._named = other._enabled, other._named
-        self._lang = other._lang
+        self._lang, self._common = other._lang, other._common
         self.lexicon = other.lexicon
         self.glossaries.take(other.glossaries)
         if self._held and self._enabled:

@@ -24,7 +24,9 @@ class Golden:
     pcm: Pcm
     text: dict[str, str]
     must: dict[str, tuple[str, ...]]
-    """Words that a good recognition or translation has, whatever else it says."""
+    """The content words that a good translation has; of those with a bar between one is enough."""
+    spoken: str = "en"
+    """The language of the recording."""
 
     @property
     def duration_s(self) -> float:
@@ -32,12 +34,20 @@ class Golden:
         return len(self.pcm) / SAMPLE_RATE
 
     def missing(self, text: str, lang: str) -> list[str]:
-        """Return the required words that are missing in `text`; none for an unknown language.
+        """Return the required words that a translation lacks; none for an unknown language.
 
         Whole words are compared, whatever their case and the punctuation around them.
         """
-        found = words(text)
-        return [word for word in self.must.get(lang, ()) if word.lower() not in found]
+        # "L'Éternel" is the word behind the apostrophe as well.
+        found = {part for word in words(text) for part in (word, *word.split("'"))}
+        every = ((word, word.lower().split("|")) for word in self.must.get(lang, ()))
+        return [word.partition("|")[0] for word, some in every if found.isdisjoint(some)]
+
+    def unheard(self, text: str) -> list[str]:
+        """Return the words of the sentence that a recognition lacks, in their order."""
+        heard = set(words(text))
+        said = dict.fromkeys(words(self.text[self.spoken]))
+        return [word for word in said if word not in heard]
 
 
 def read_golden(path: Path) -> Golden:
@@ -49,6 +59,7 @@ def read_golden(path: Path) -> Golden:
         content = orjson.loads(path.read_bytes())
         audio, text = path.parent / content["audio"], dict(content["text"])
         must = {lang: tuple(listed) for lang, listed in content["must"].items()}
+        spoken = str(content["spoken"])
     # All that reading a file of another form can raise.
     except (OSError, orjson.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
         raise SessionError(
@@ -62,4 +73,4 @@ def read_golden(path: Path) -> Golden:
         pcm = np.concatenate([block.pcm for block in source.blocks()])
     finally:
         source.close()
-    return Golden(pcm, text, must)
+    return Golden(pcm, text, must, spoken)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import psutil
+
 from pipeline.config.schema import Settings
 from pipeline.core.errors import ModelError
 from pipeline.models.automatic import models_in_use
@@ -78,13 +80,17 @@ def advice(role: Role, model: Path, settings: Settings) -> str:
     if home is None:
         return ""
     translate = settings.translate
+    free = psutil.virtual_memory().available
     better = [
         model.name
         for model in ModelLibrary.of(settings).known.values()
-        if model.role == role and model.can(translate.source, translate.target)
+        if model.role == role
+        and model.can(translate.source, translate.target)
+        and not model.is_behind_starter
+        and model.memory_bytes <= free
     ]
     pull = f"`stark-translate models pull {better[0]}`, or " if better else ""
     return (
         f"The {home.name} model is for trying things out, not for a service: "
-        f"{pull}see `stark-translate models list`."
+        f"{pull}see `stark-translate models list`. `stark-translate tune` says what keeps up here."
     )

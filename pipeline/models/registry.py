@@ -109,6 +109,8 @@ class Model(BaseModel):
         Literal["silence_ms", "hold_ms", "reopen_ms", "fragment_ms", "join_ms"], _Pause
     ] = Field(default_factory=dict)
     """Of [vad] what suits this recognizer, where the settings name nothing."""
+    is_behind_starter: bool = False
+    """Whether the shipped starter was measured to do better: nobody is advised to take it."""
     prompt: Literal["", "translategemma", "starter", "examples"] = ""
     """The kind of prompt for this Gemma; "" is TranslateGemma's."""
 

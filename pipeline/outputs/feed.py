@@ -26,6 +26,11 @@ _SCREENS: Mapping[str, tuple[str, Callable[[str, str], MakeRequest]]] = {
 }
 
 
+def title(program: str) -> str:
+    """Return the name of a program in `[[outputs]]` for people."""
+    return "YouTube" if program == "youtube" else _SCREENS[program][0]
+
+
 class OutputFeed:
     """Shows captions in the programs that the settings name. It never waits.
 
@@ -53,7 +58,7 @@ class OutputFeed:
         """Begin, with empty screens; `emit` is told of troubles."""
         for each in self._outputs:
             if each.program == "youtube":
-                self._streams.append(Outlet("YouTube", youtube(each.url), emit))
+                self._streams.append(Outlet(title(each.program), youtube(each.url), emit))
             elif each.program in _SCREENS:
                 name, make = _SCREENS[each.program]
                 request = make(each.url, each.shows_in)

@@ -7,6 +7,7 @@ import socket
 from functools import lru_cache
 from io import BytesIO
 
+import psutil
 import segno
 
 from pipeline.config.schema import Server
@@ -23,7 +24,7 @@ def unbound(settings: Server, problem: OSError) -> ServerError:
         case errno.EADDRINUSE:
             return ServerError(
                 "port-in-use",
-                f"Port {settings.port} on {settings.host} is taken by another program.",
+                f"Port {settings.port} on {settings.host} is taken by {_owner(settings.port)}.",
                 "Stop it, or choose another with --port or server.port (0 picks a free one).",
             )
         case errno.EACCES | errno.EPERM:
@@ -38,6 +39,21 @@ def unbound(settings: Server, problem: OSError) -> ServerError:
                 f"{where} cannot be used: {problem.strerror or problem}.",
                 'server.host must be an address of this machine, or "0.0.0.0" for all.',
             )
+
+
+def _owner(port: int) -> str:
+    """Return the program that listens at a port, as far as this user may know."""
+    try:
+        listening = (
+            each.pid
+            for each in psutil.net_connections("tcp")
+            if each.status == psutil.CONN_LISTEN and each.laddr and each.laddr.port == port
+        )
+        for pid in filter(None, listening):
+            return f"{psutil.Process(pid).name()} (process {pid})"
+    except (psutil.Error, OSError):
+        pass
+    return "another program"
 
 
 def page_address(host: str, port: int, *, secure: bool = False) -> str:

@@ -31,7 +31,7 @@ class CaptionFiles:
         # One lock for the folder is enough: who has the first journal has the session.
         if journal == JOURNAL:
             self.journal.lock()
-        self._transcripts = Transcripts(folder, langs, journal)
+        self._transcripts = Transcripts(folder, langs, journal, keep=keep)
 
     def __len__(self) -> int:
         """Return how many lines of the journal wait for the disk."""
@@ -43,7 +43,8 @@ class CaptionFiles:
         self._transcripts.add(message)
 
     def restore(self, messages: Iterable[CaptionMessage]) -> None:
-        """Make the transcripts of what is in the journal already."""
+        """Make the transcripts of what is in the journal already. Raises OSError."""
+        self._transcripts.clear()
         for message in messages:
             self._transcripts.add(message)
 
@@ -102,9 +103,9 @@ class CaptionsByLanguage:
         return sum(journal.lost for journal in self.journals)
 
     def restore(self, journals: Mapping[str, Iterable[CaptionMessage]]) -> None:
-        """Make the transcripts of what is in journals already."""
-        for lang, messages in journals.items():
-            self.files[lang].restore(messages)
+        """Make the transcripts of what is in journals already. Raises OSError."""
+        for lang, files in self.files.items():
+            files.restore(journals.get(lang, ()))
 
     def settle(self, record: Record) -> None:
         """Write the transcripts that waited for an utterance's record."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from datetime import UTC, date, datetime, timedelta
 from functools import cached_property
@@ -39,6 +40,7 @@ STAMP = "%Y-%m-%dT%H-%M-%S"
 """
 # Four digits are an offset; the number of a second folder has fewer.
 _NAMED = re.compile(r"(\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d)([+-]\d{4})?(?=-\d+$|$)")
+_DATES = ("%Y-%m-%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d %B %Y", "%B %d %Y", "%B %d, %Y")
 _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _LISTED = 8
 _damaged: dict[Path, tuple[int, ...]] = {}
@@ -136,8 +138,8 @@ class Session:
 def find_session(name: str, directory: Path) -> Path:
     """Return the folder of a session: a path, a name in `directory`, the "last" one, or a day's.
 
-    A day is "2026-11-22", "today", "yesterday", "sunday" or "last sunday". The last is the newest
-    that has captions: a start that failed leaves a session too.
+    A day is "2026-11-22", "22.11.2026", "11/22/2026", "today", "yesterday", "sunday" or "last
+    sunday". The last is the newest that has captions: a start that failed leaves a session too.
     Raises SessionError (session-missing, session-ambiguous) whose fix lists those that there are.
     """
     there = sessions(directory)
@@ -212,11 +214,17 @@ def of_day(words: str, folders: Iterable[Path], today: date) -> list[Path]:
             and any((folder / JOURNAL).stat().st_size for folder in of)
         ]
         return days[max(matching)] if matching else []
-    named = {"today": today, "yesterday": today - timedelta(days=1)}.get(asked)
-    try:
-        return days.get(named or date.fromisoformat(asked), [])
-    except ValueError:
-        return []
+    named = {"today": [today], "yesterday": [today - timedelta(days=1)]}
+    return [each for day in named.get(asked) or _dates(asked) for each in days.get(day, [])]
+
+
+def _dates(words: str) -> list[date]:
+    """Return the days that a date may mean: 3/4/2026 is in March or in April."""
+    found: dict[date, None] = {}
+    for form in _DATES:
+        with suppress(ValueError):
+            found[datetime.strptime(words, form).date()] = None  # noqa: DTZ007 - a day only
+    return list(found)
 
 
 def start_utc(name: str) -> datetime | None:

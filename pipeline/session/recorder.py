@@ -115,7 +115,7 @@ class SessionRecorder:
         try:
             self._diagnostics = LineFile(self.folder / "diagnostics.jsonl", keep=keep)
             self._captions = CaptionsByLanguage(self.folder, source, targets, keep=keep)
-            self._pairs = Pairs(self.folder)
+            self._pairs = Pairs(self.folder, keep=keep)
         except OSError as error:
             raise unwritable(self.folder, error.strerror or str(error)) from None
         self._purges = Purges(
@@ -128,7 +128,7 @@ class SessionRecorder:
         self._tally = SummaryBuilder()
         self._on_fault = on_fault
         self._queue: queue.Queue[_Item | None] = queue.Queue(_QUEUE)
-        self._keeping, self._may_prune = keeping, True
+        self._keeping, self._may_prune, self._earlier = keeping, True, earlier
         self._recordings = Recordings(self.folder, keeping.keep_audio)
         self._thread = Thread(self._run, "diagnostics", failed=self._broke, again=True)
         self._lock = threading.Lock()
@@ -137,8 +137,7 @@ class SessionRecorder:
         self._failing = False
         self._broke_by = ""
         self._busy_since_s = 0.0
-        if earlier is not None:
-            self._go_on(earlier)
+        self._is_started = False
 
     @property
     def dropped(self) -> int:
@@ -167,7 +166,8 @@ class SessionRecorder:
         return waiting + (self._summary.content is not None)
 
     def start(self) -> None:
-        """Begin to write."""
+        """Begin to write. Before that nothing in the folder changes, and what is recorded waits."""
+        self._is_started = True
         self._thread.start()
 
     def record(self, record: Record) -> None:
@@ -221,7 +221,14 @@ class SessionRecorder:
         )
 
     def close(self, timeout_s: float) -> bool:
-        """Write what waits, for `timeout_s` at most; return whether everything is on disk."""
+        """Write what waits, for `timeout_s` at most; return whether everything is on disk.
+
+        Of one that was never started nothing is written.
+        """
+        if not self._is_started:
+            for file in self._files:
+                file.close()
+            return True
         until_s = time.monotonic() + timeout_s
         if self._thread.is_alive():
             with suppress(queue.Full):
@@ -231,7 +238,9 @@ class SessionRecorder:
         return not (self._thread.is_alive() or left)
 
     def _go_on(self, earlier: Unfinished) -> None:
-        """Make again from the journal and the records what is not appended to."""
+        """Make again from the journal and the records what is not appended to. Raises OSError."""
+        self._pairs.clear()
+        self._captions.restore(earlier.journals(self._captions.first))
         for number, record in enumerate(earlier.records, 1):
             self._take_in(record)
             # In portions: pairs of a whole day would else wait in memory for the first write.
@@ -239,7 +248,6 @@ class SessionRecorder:
                 self._write()
         for message in earlier.messages:
             self._pairs.follow(message)
-        self._captions.restore(earlier.journals(self._captions.first))
         captions, last_id = len(earlier.messages), earlier.last_id
         resumed = ResumedEvent(utc=utc_now(), captions=captions, last_id=last_id)
         self._diagnostics.add(_line(resumed))
@@ -266,6 +274,9 @@ class SessionRecorder:
             self._on_fault(Fault("diagnostics", "session-incomplete", message))
 
     def _run(self) -> None:
+        if (earlier := self._earlier) is not None:
+            self._earlier = None
+            self._go_on(earlier)
         if self._may_prune:
             # Once, should this thread begin anew; in it, since deleting years of sessions must not
             # hold up the start.

@@ -193,7 +193,7 @@ def in_use(journal: Path) -> bool:
 
 
 def _goes_on(every: Sequence[Record], resume_s: float, now_utc: datetime) -> bool:
-    records = _without_failed_starts(every)
+    records = _without_idle_runs(every)
     health = [record for record in records if isinstance(record, HealthRecord)]
     # A crash before the first health record left nothing worth continuing.
     if not health or health[-1].mode != "live":
@@ -208,18 +208,17 @@ def _goes_on(every: Sequence[Record], resume_s: float, now_utc: datetime) -> boo
     return "end" not in last or "broken" in last
 
 
-def _without_failed_starts(records: Sequence[Record]) -> Sequence[Record]:
-    """Leave out the runs at the end that broke before they began: they change nothing."""
+def _without_idle_runs(records: Sequence[Record]) -> Sequence[Record]:
+    """Leave out the runs at the end that were ended before anybody spoke or commanded anything:
+    what crashed before them stays to be gone on with.
+    """
     starts = [n for n, record in enumerate(records) if isinstance(record, ResumedEvent)]
     for start in reversed(starts):
-        if any(_has_begun(record) for record in records[start:]):
+        run = records[start:]
+        events = {record.event for record in run if record.type == "event"}
+        said = any(isinstance(record, UtteranceRecord) for record in run)
+        # One that was killed has no end: by its own records is known when that was.
+        if said or events.intersection(_DONE) or "end" not in events:
             break
         records = records[:start]
     return records
-
-
-def _has_begun(record: Record) -> bool:
-    """Whether a record can only be of a run that was ready, or that an operator used."""
-    if isinstance(record, HealthRecord):
-        return record.state not in ("starting", "fault", "ended")
-    return isinstance(record, UtteranceRecord) or (record.type == "event" and record.event in _DONE)

@@ -213,10 +213,9 @@ def pair_line(pair: Pair) -> bytes:
 class PairFile:
     """One of the files. An edit reads it again, so that nothing of it is kept in memory."""
 
-    def __init__(self, path: Path, originals: dict[int, bytes]) -> None:
+    def __init__(self, path: Path, originals: dict[int, bytes], *, keep: bool) -> None:
         """Make it. Raises OSError. `originals` are lines in memory, for `sift`."""
-        # Anew, also for a session that goes on: its records give all pairs again.
-        self.file = LineFile(path)
+        self.file = LineFile(path, keep=keep)
         self._originals = originals
         self._count = 0
 
@@ -245,14 +244,22 @@ class PairFile:
 class Pairs:
     """All files of a session."""
 
-    def __init__(self, folder: Path) -> None:
-        """Make them. Raises OSError."""
+    def __init__(self, folder: Path, *, keep: bool = False) -> None:
+        """Make them; with `keep` they stay as they are until `clear`. Raises OSError."""
         self._originals: dict[int, bytes] = {}
         """The pairs of captions that an operator has touched, as they were before, by id."""
-        self.files = {name: PairFile(folder / name, self._originals) for name in NAMES}
+        self.files = {name: PairFile(folder / name, self._originals, keep=keep) for name in NAMES}
         self._session = folder.name
         self._edits: dict[int, CaptionMessage] = {}
         self._changed: set[int] = set()
+
+    def clear(self) -> None:
+        """Begin anew: the records of a session that goes on give all pairs again.
+
+        Raises OSError.
+        """
+        for each in self.files.values():
+            each.file.clear()
 
     @property
     def accepted(self) -> PairFile:

@@ -36,15 +36,25 @@ class _Subtitles:
     """One file. `waiting` are cues to append, `stale` asks for rewriting it as a whole."""
 
     def __init__(
-        self, path: Path, whole: Callable[[Iterable[Cue]], str], one: Callable[[int, Cue], str]
+        self,
+        path: Path,
+        whole: Callable[[Iterable[Cue]], str],
+        one: Callable[[int, Cue], str],
+        *,
+        keep: bool,
     ) -> None:
-        self.file = GrowingFile(path)
-        self.file.append(whole([]).encode())  # a WebVTT file has a header
+        self.file = GrowingFile(path, keep=keep)
         self.waiting: list[Cue] = []
         self.stale = False
         self._cues = 0
         self._whole = whole
         self._one = one
+        if not keep:
+            self.clear()
+
+    def clear(self) -> None:
+        self.file.clear()
+        self.file.append(self._whole([]).encode())  # a WebVTT file has a header
 
     def add(self, cue: Cue) -> None:
         if len(self.waiting) < _WAITING:
@@ -68,8 +78,18 @@ class _Subtitles:
 class Transcripts:
     """The files of a session, three for each of its languages."""
 
-    def __init__(self, folder: Path, langs: Mapping[Side, str], journal: str = JOURNAL) -> None:
-        """Make those of `langs`, which hold the captions of a journal. Raises OSError."""
+    def __init__(
+        self,
+        folder: Path,
+        langs: Mapping[Side, str],
+        journal: str = JOURNAL,
+        *,
+        keep: bool = False,
+    ) -> None:
+        """Make those of `langs`, which hold the captions of a journal. Raises OSError.
+
+        With `keep` they stay as they are until `clear`.
+        """
         self._folder = folder
         self._journal = journal
         self._newest_id = self._newest_seq = -1
@@ -77,7 +97,7 @@ class Transcripts:
         self._last: dict[Side, Cue | None] = dict.fromkeys(langs)
         self._files = {
             side: [
-                _Subtitles(folder / f"transcript.{langs[side]}.{ending}", whole, one)
+                _Subtitles(folder / f"transcript.{langs[side]}.{ending}", whole, one, keep=keep)
                 for ending, whole, one in (
                     ("srt", srt, srt_cue),
                     ("vtt", vtt, lambda _, cue: vtt_cue(cue)),
@@ -86,6 +106,11 @@ class Transcripts:
             ]
             for side in langs
         }
+
+    def clear(self) -> None:
+        """Begin all files anew. Raises OSError."""
+        for subtitles in (each for files in self._files.values() for each in files):
+            subtitles.clear()
 
     def hold(self, caption_id: int) -> None:
         """Write nothing of this caption until `settle`: it may change."""

@@ -10,12 +10,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from pipeline.config.schema import Stt
 from pipeline.core.languages import LANGUAGES, words_of_all
 from pipeline.core.types import Recognition
 from pipeline.text import repetition
 from pipeline.text.words import is_unspaced, words
+
+if TYPE_CHECKING:  # a recognizer's process would take a quarter of a second longer to start
+    from pipeline.config.schema import Stt
 
 QUIET_DBFS = -45.0
 """Root mean square below which an utterance is quiet: speech is 15 to 30 dB louder."""
@@ -50,8 +54,21 @@ _WEAK = words_of_all(language.weak for language in LANGUAGES.values())
 # Of all languages: over silence models write English whatever they are told to hear.
 
 
+@dataclass(frozen=True, slots=True)
+class WhisperLimits:
+    """Whisper's own limits, which `[stt]` has until it is set otherwise."""
+
+    no_speech_prob: float = 0.6
+    avg_logprob: float = -1.0
+    compression_ratio: float = 2.4
+
+
 def reason(
-    recognition: Recognition, text: str, level_dbfs: float, duration_s: float, settings: Stt
+    recognition: Recognition,
+    text: str,
+    level_dbfs: float,
+    duration_s: float,
+    limits: Stt | WhisperLimits,
 ) -> str:
     """Return why `text` must not be shown, "" when it may.
 
@@ -61,18 +78,18 @@ def reason(
     over silence, and it was quiet or uncertain; `too-fast` more words than fit into `duration_s`.
     """
     found = words(_ANNOTATION.sub(" ", text))
-    silent = _above(recognition.no_speech_prob, settings.no_speech_prob)
+    silent = _above(recognition.no_speech_prob, limits.no_speech_prob)
     unsure = silent or _below(recognition.avg_logprob, UNSURE_LOGPROB)
     quiet = level_dbfs < QUIET_DBFS
     worship = _WORSHIP.issuperset(found)
     # Where each letter is a word nothing is known of worship, and one word said again looks longer.
     patient = worship or is_unspaced(text)
-    repetitive = _above(recognition.compression_ratio, settings.compression_ratio)
+    repetitive = _above(recognition.compression_ratio, limits.compression_ratio)
     # "Amen", "Hosanna": words of worship are alike in all languages, and pass below.
     foreign = _below(recognition.lang_prob, OTHER_LANG_PROB) and duration_s >= _LANG_S
     signs = {
         "empty": not found,
-        "no-speech": silent and _below(recognition.avg_logprob, settings.avg_logprob),
+        "no-speech": silent and _below(recognition.avg_logprob, limits.avg_logprob),
         "guess": _below(recognition.avg_logprob, NO_SENSE_LOGPROB),
         "other-language": foreign and not worship,
         "repetition": _loops(found, _WORSHIP_COUNT if patient else _LOOP_COUNT),

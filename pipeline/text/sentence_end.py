@@ -49,7 +49,7 @@ def features(said: Sequence[str]) -> Iterator[str]:
 
 def goes_on(text: str, lang: str) -> float:
     """Return how likely a text's sentence is not over, 0..1; 0 where nothing is known of it."""
-    weights = _weights(lang)
+    weights = weights_of(lang)
     said = words(text)
     if weights is None or not said or len(said) >= ENOUGH_WORDS:
         return 0.0
@@ -58,6 +58,7 @@ def goes_on(text: str, lang: str) -> float:
 
 
 @cache
-def _weights(lang: str) -> Weights | None:
+def weights_of(lang: str) -> Weights | None:
+    """Return the weights of a language, None where there are none. They are read once."""
     file = Path(bundled("languages", "endings", f"{lang}.json"))
     return Weights(**json.loads(file.read_text("utf-8"))) if file.is_file() else None

@@ -39,6 +39,7 @@ class HearingControls(Protocol):
     """What operators have set of what is heard."""
 
     paused: bool
+    blank: bool
     off_record: bool
     song_control: SongControl
 
@@ -250,7 +251,7 @@ class WorkerGroup:
 
     def apply(self, controls: HearingControls) -> None:
         """Hear or pause as operators want; going off the record also throws away what waits."""
-        self.listen.paused = controls.paused
+        self.listen.paused, self.listen.blank = controls.paused, controls.blank
         self.listen.song_control = controls.song_control
         new = controls.off_record and not self.listen.off_record
         self.listen.off_record = controls.off_record

@@ -30,6 +30,12 @@ _ZEROS_S = (5.0, 10.0, 20.0, 60.0)
 """Nothing but zeros for so long is no room, however quiet: the device is opened anew. If that
 brings no sound it is probably muted, and is left alone for longer and longer.
 """
+_FORGOTTEN = {
+    "pause-forgotten": "Captions are paused, but somebody is speaking: press Resume to go on.",
+    "song-hold-forgotten": "Captions are held for a song, but somebody is speaking: press "
+    "Captions again to go on.",
+    "blank-forgotten": "The screens are blank, but somebody is speaking: press Unblank.",
+}
 
 
 class Listen(Worker):
@@ -70,7 +76,9 @@ class Listen(Worker):
         self._has_sounded = False
         self._mutes = 0
         self.paused = False
-        """Set by the main thread: audio is read and thrown away, no model runs."""
+        """Set by the main thread: audio is heard only to notice that the pause was forgotten."""
+        self.blank = False
+        """Set by the main thread: nobody sees the captions."""
         self._off_record = False
         self.song = song
         """The setting; set by the main thread."""
@@ -199,8 +207,8 @@ class Listen(Worker):
             return
         if self.paused:
             self._flush(now_at_zero)
-            self._reset()
             self._zeros_s = 0.0  # who pauses may mute as well
+            self._look_for_forgotten(*self._detect(block))
             return
         if self._keep.is_set():
             self._keep.clear()
@@ -216,21 +224,31 @@ class Listen(Worker):
 
     def _hear(self, block: AudioBlock, now_at_zero: float) -> None:
         """Cut a block into utterances, unless it is song."""
-        speech = self._detector.probability(block.pcm)
-        songs = self._songs if self.song == "auto" else None
-        song = None if songs is None else songs.probability(block.pcm, speech)
+        speech, song = self._detect(block)
         # With every block: the operator or a reload may have changed it since the last.
-        self._pass(self._gate.steer(self._wanted(), detects=songs is not None), now_at_zero)
+        detects = self._songs is not None and self.song == "auto"
+        self._pass(self._gate.steer(self._wanted(), detects=detects), now_at_zero)
         self._pass(self._gate.push((block, speech), song), now_at_zero)
         self._look_for_forgotten(speech, song)
 
+    def _detect(self, block: AudioBlock) -> tuple[float, float | None]:
+        """Return the probabilities of speech and of song; of song None where nobody asks."""
+        speech = self._detector.probability(block.pcm)
+        songs = self._songs if self.song == "auto" else None
+        return speech, None if songs is None else songs.probability(block.pcm, speech)
+
     def _look_for_forgotten(self, speech: float, song: float | None) -> None:
-        """Tell the desk if somebody has long been speaking while an operator holds captions."""
-        if self._wanted() != "hold":
+        """Tell the desk if somebody has long been speaking, unheard or unseen."""
+        if self.paused:
+            forgotten = "pause-forgotten"
+        elif self._wanted() == "hold":
+            forgotten = "song-hold-forgotten"
+        else:
+            forgotten = "blank-forgotten" if self.blank else ""
+        if not forgotten:
             self._forgotten.reset()
         elif self._forgotten.push(speech, song):
-            told = "Captions are held for a song, but somebody has been speaking: press S to go on."
-            self.emit(Fault(self.name, "song-hold-forgotten", told))
+            self.emit(Fault(self.name, forgotten, _FORGOTTEN[forgotten]))
 
     def _wanted(self) -> SongControl:
         return "auto" if self.song == "off" else self.song_control

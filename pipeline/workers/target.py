@@ -225,22 +225,25 @@ class TargetWorkers:
         return [self._checked(caption) for caption in unfinished]
 
     def tell(self, report: Report) -> None:
-        """Hand on what a thread reports; every final is compared with what was said first."""
+        """Hand on what a thread reports; first every final is compared with what was said, and each
+        translation of what an operator has written: it stands in a caption that was final.
+        """
         match report:
             case Caption():
                 final = self._checked(report) if report.final else report
                 # By its language the main thread finds the board that it belongs on.
                 report = Rendition(self.lang, final)
-            case Retranslated(caption=Caption(final=True) as caption):
+            case Retranslated(caption=Caption() as caption):
                 report = replace(report, caption=self._checked(caption))
         self._emit(report)
 
-    def _checked(self, final: Caption) -> Caption:
-        """Return a final compared with what was said, and judged where an opinion is there."""
+    def _checked(self, made: Caption) -> Caption:
+        """Return a caption compared with what was said; a final judged, with an opinion of it."""
         store = self._glossaries
-        glossary, names = (store.of(final.lang), store.names) if store else (None, ())
-        final = checked(final, self._settings.church, glossary, names)
-        return self._judge.judged(final) if self._judge and self._settings.church.doubt else final
+        glossary, names = (store.of(made.lang), store.names) if store else (None, ())
+        made = checked(made, self._settings.church, glossary, names)
+        is_judged = self._judge and self._settings.church.doubt and made.final
+        return self._judge.judged(made) if self._judge and is_judged else made
 
     def _may_fill(self) -> bool:
         """Whether what was said before somebody watched can be translated now."""

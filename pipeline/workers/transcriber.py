@@ -17,7 +17,7 @@ from pipeline.engines.ctranslate2.lost_tail import joined
 from pipeline.engines.protocols import Recognizer, Translator
 from pipeline.text.hallucinations import reason
 from pipeline.text.language_check import gibberish
-from pipeline.text.sentence_end import goes_on
+from pipeline.text.sentence_end import goes_on, weights_of
 from pipeline.text.sentences import is_ended, is_fragment, without_guessed_end
 from pipeline.workers.base import Worker
 from pipeline.workers.degradation import Degradation
@@ -99,6 +99,7 @@ class Transcribe(Worker):
         """Load recognizer and quick translator. Of the latter one that crashes is done without."""
         self._recognizer.load()
         self.quick.load()
+        weights_of(self.settings.translate.source)  # now: amid a service no file may be to be had
 
     def configure(self, settings: Settings) -> None:
         """Go by these settings from the next utterance on."""

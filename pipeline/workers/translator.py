@@ -171,7 +171,11 @@ class Translate(Worker):
             church=self.settings.church,
             glossary=self._glossaries.of(self._lang) if self._glossaries else None,
         )
-        return None if _unusable(caption) else caption
+        if _unusable(caption):
+            return None
+        if request.quick is None or not self.settings.church.doubt:
+            return caption
+        return replace(caption, opinion=self._opinion(request.quick, caption))
 
     def take_unfinished(self) -> list[Caption]:
         """Take every draft, the one being worked on first, as a final: the translator hangs."""

@@ -23,7 +23,6 @@ from pathlib import Path
 import numpy as np
 from rich.console import Console
 from rich.progress import track
-from rich.table import Table
 
 from pipeline.audio.level import level_dbfs
 from pipeline.config.loader import load
@@ -37,7 +36,7 @@ from pipeline.evaluation.voices import read_voices, score_text
 from pipeline.text.hallucinations import reason
 from scripts.bench.machine import machine
 from scripts.bench.recordings import read_audio, utterances
-from scripts.bench.report_section import with_section
+from scripts.bench.report_section import markdown, show, write
 
 _PAUSE_S = 0.25
 """Below `vad.silence_ms`: sentences follow each other without a cut."""
@@ -111,18 +110,13 @@ def main() -> int:
         print(error, file=sys.stderr)
         return 2
     if arguments.markdown:
-        text = arguments.markdown.read_text() if arguments.markdown.exists() else ""
-        arguments.markdown.write_text(with_section(text, TITLE, section(results)))
-    head, *body = rows(results)
-    table = Table(*head)
-    for row in body:
-        table.add_row(*row)
-    Console().print(table)
+        write(arguments.markdown, TITLE, section(results))
+    show(rows(results))
     return 0
 
 
-def material(folder: Path) -> list[Material]:
-    """Return all recordings of a folder in all conditions. Raises StarkError."""
+def material(folder: Path, *, clean: bool = False) -> list[Material]:
+    """Return all recordings of a folder in all conditions, or the clean ones. Raises StarkError."""
     settings = load(flags={"vad.partial_ms": 0}).settings
     random = np.random.default_rng(_SEED)
     found = []
@@ -134,7 +128,7 @@ def material(folder: Path) -> list[Material]:
             "noise at 15 dB": _with_noise(pcm, 15.0, random),
             "noise at 10 dB": _with_noise(pcm, 10.0, random),
         }
-        for condition, audio in made.items():
+        for condition, audio in list(made.items())[: 1 if clean else None]:
             cut = tuple(each.pcm for each in utterances(audio, settings.vad))
             found.append(Material(condition, voice.text, cut))
             if condition == "as recorded":
@@ -224,12 +218,9 @@ def _column(figures: Figures) -> str:
 
 def section(results: Sequence[Figures]) -> str:
     """Return the section of docs/BENCHMARKS.md."""
-    head, *body = rows(results)
-    lines = [head, ["---"] * len(head), *body]
-    table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
     about = machine()
     notes = f"- {results[0].words} words; {about['date']}, {about['cpu']}, INT8, two threads"
-    return f"{TITLE}\n{_PREFACE}\n{table}\n\n{notes}\n"
+    return f"{TITLE}\n{_PREFACE}\n{markdown(rows(results))}\n\n{notes}\n"
 
 
 def _settings(model: str, window_s: float, *, hotwords: bool) -> Settings:

@@ -22,7 +22,6 @@ from typing import Any
 
 from rich.console import Console
 from rich.progress import track
-from rich.table import Table
 
 from pipeline.config.loader import load
 from pipeline.config.schema import Settings
@@ -34,7 +33,8 @@ from pipeline.engines.process.making import make
 from pipeline.engines.specification import FINAL, QUICK, EngineSpec, Part
 from pipeline.tuning.hardware import machine
 from pipeline.tuning.workload import Job, hearing, quick_translating, translating
-from scripts.bench.report_section import with_section
+from scripts.bench.report_section import markdown, write
+from scripts.bench.report_section import show as show_table
 
 TITLE = "## Engines in processes of their own"
 PREFACE = """
@@ -125,8 +125,7 @@ def main() -> int:
     table = [row(engine) for engine in measured]
     show(table, added, arguments.limit)
     if arguments.markdown:
-        text = arguments.markdown.read_text("utf-8") if arguments.markdown.exists() else ""
-        arguments.markdown.write_text(with_section(text, TITLE, section(table, added)))
+        write(arguments.markdown, TITLE, section(table, added))
     return 0 if added <= arguments.limit else 1
 
 
@@ -147,13 +146,9 @@ def p50_p99(values: Sequence[float]) -> str:
 
 def show(table: Sequence[tuple[str, ...]], added: float, limit: float) -> None:
     """Print the table and the verdict."""
-    printed = Table(*HEAD)
-    for line in table:
-        printed.add_row(*line)
-    console = Console()
-    console.print(printed)
+    show_table([HEAD, *table])
     verdict = "ok" if added <= limit else "FAILED"
-    console.print(f"{verdict}: {added:.2f} ms added to an utterance at p99, {limit:g} allowed")
+    print(f"{verdict}: {added:.2f} ms added to an utterance at p99, {limit:g} allowed")
 
 
 def section(table: Sequence[tuple[str, ...]], added: float) -> str:
@@ -161,9 +156,7 @@ def section(table: Sequence[tuple[str, ...]], added: float) -> str:
     lines = [
         TITLE,
         PREFACE,
-        f"| {' | '.join(HEAD)} |",
-        f"|{'---|' * len(HEAD)}",
-        *(f"| {' | '.join(line)} |" for line in table),
+        markdown([HEAD, *table]),
         "",
         f"- {added:.2f} ms added to an utterance at p99, all three engines together; 2 ms allowed",
         f"- {datetime.now(UTC):%Y-%m-%d}, {machine().cpu}, {machine().cores} cores",

@@ -22,15 +22,13 @@ from statistics import fmean, median
 import orjson
 from rich.console import Console
 from rich.progress import track
-from rich.table import Table
 
 from pipeline.core.errors import StarkError
 from pipeline.models.resolve import resolve
 from pipeline.session.reader import read_journal
-from scripts.bench import recordings
+from scripts.bench import recordings, report_section
 from scripts.bench.live import LiveRun, run_live
 from scripts.bench.machine import machine
-from scripts.bench.report_section import with_section
 
 TITLE = "## Several languages"
 PREFACE = """
@@ -74,7 +72,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(error, file=sys.stderr)
         return 2
     rows = table(one, several)
-    show(rows)
+    report_section.show(rows, TITLE)
     if arguments.markdown:
         write(arguments.markdown, rows, arguments)
     problems = judged(one, several, most=arguments.most, later=arguments.later)
@@ -140,27 +138,16 @@ def judged(one: Cost, several: Cost, *, most: float, later: float) -> list[str]:
     return found
 
 
-def show(rows: Sequence[Sequence[str]]) -> None:
-    """Print the table."""
-    printed = Table(*rows[0], title=TITLE.removeprefix("## "))
-    for row in rows[1:]:
-        printed.add_row(*row)
-    Console().print(printed)
-
-
 def write(file: Path, rows: Sequence[Sequence[str]], arguments: argparse.Namespace) -> None:
     """Put the section into a file in place of the one that it has had."""
-    head, *body = (f"| {' | '.join(row)} |" for row in rows)
-    lines = "\n".join([head, "|---" * len(rows[0]) + "|", *body])
     about = machine()
     langs, model = ", ".join(arguments.langs), Path(arguments.final).name
     notes = (
         f"- {about['date']}, {about['cpu']}; {arguments.runs} runs of each\n"
         f"- further languages: {langs}, by {model}, prompt {arguments.prompt}\n"
     )
-    text = file.read_text("utf-8") if file.exists() else "# Benchmarks\n"
-    section = f"{TITLE}\n{PREFACE}\n{lines}\n\n{notes}"
-    file.write_text(with_section(text, TITLE, section), "utf-8")
+    section = f"{TITLE}\n{PREFACE}\n{report_section.markdown(rows)}\n\n{notes}"
+    report_section.write(file, TITLE, section)
 
 
 def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:

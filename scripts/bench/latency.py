@@ -23,7 +23,6 @@ from typing import Any
 import orjson
 from rich.console import Console
 from rich.progress import track
-from rich.table import Table
 
 from pipeline.core.errors import StarkError
 from pipeline.core.resources import bundled
@@ -32,7 +31,8 @@ from scripts.bench.live import LiveRun, run_live
 from scripts.bench.live_figures import Figure, figures
 from scripts.bench.machine import machine
 from scripts.bench.recordings import Material
-from scripts.bench.report_section import with_section
+from scripts.bench.report_section import markdown, with_section
+from scripts.bench.report_section import show as show_table
 
 PREFACE = """
 Made by `make bench` (`python -m scripts.bench.latency`): the real program in real time, and a
@@ -54,15 +54,7 @@ _PRIVATE = "models.directory="
 def main(argv: Sequence[str] | None = None) -> int:
     """Run, gather, print; return the exit code."""
     arguments = _arguments(argv)
-    own = list(arguments.set)
-    if arguments.final_engine:
-        own.append(f"translate.final.engine={arguments.final_engine}")
-    if arguments.recognizer != "starter":
-        own.append(f"stt.model={arguments.recognizer}")
-    candidates = {"this": own}
-    if arguments.against:
-        candidates["against"] = own + arguments.against
-    kept = []
+    candidates, kept = _candidates(arguments), []
     try:
         with tempfile.TemporaryDirectory() as folder:
             for material in _materials(arguments, Path(folder)):
@@ -78,6 +70,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     if arguments.json:
         arguments.json.write_bytes(orjson.dumps(kept, option=orjson.OPT_INDENT_2))
     return 0
+
+
+def _candidates(arguments: argparse.Namespace) -> dict[str, list[str]]:
+    """Return the settings that are measured in turns, KEY=VALUE, by name."""
+    own = list(arguments.set)
+    if arguments.final_engine:
+        own.append(f"translate.final.engine={arguments.final_engine}")
+    if arguments.recognizer != "starter":
+        own.append(f"stt.model={arguments.recognizer}")
+    against = {"against": own + arguments.against} if arguments.against else {}
+    return {"this": own, **against}
 
 
 def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
@@ -193,11 +196,8 @@ def title(result: dict[str, Any]) -> str:
 
 def section(result: dict[str, Any], preface: str = "") -> str:
     """Return a result's section of docs/BENCHMARKS.md."""
-    head, *body = (f"| {' | '.join(row)} |" for row in result["rows"])
-    rule = "|---" * len(result["rows"][0]) + "|"
     notes = "".join(f"- {note}\n" for note in _notes(result))
-    table = "\n".join([head, rule, *body])
-    return f"{title(result)}\n{preface}\n{table}\n\n{notes}"
+    return f"{title(result)}\n{preface}\n{markdown(result['rows'])}\n\n{notes}"
 
 
 def write(file: Path, result: dict[str, Any]) -> None:
@@ -214,13 +214,8 @@ def write(file: Path, result: dict[str, Any]) -> None:
 
 def show(result: dict[str, Any]) -> None:
     """Print the table."""
-    head, *body = result["rows"]
-    printed = Table(*head, title=title(result).removeprefix("## "))
-    for row in body:
-        printed.add_row(*row)
-    console = Console()
-    console.print(printed)
-    console.print("; ".join(_notes(result)), style="dim")
+    show_table(result["rows"], title(result))
+    Console().print("; ".join(_notes(result)), style="dim")
 
 
 if __name__ == "__main__":

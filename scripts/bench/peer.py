@@ -26,7 +26,6 @@ from typing import TypeVar
 import numpy as np
 from rich.console import Console
 from rich.progress import track
-from rich.table import Table
 
 from pipeline.audio.silero_vad import Silero
 from pipeline.config.loader import load
@@ -46,7 +45,7 @@ from scripts.bench.live import run_live
 from scripts.bench.local_agreement import LocalAgreement
 from scripts.bench.machine import machine
 from scripts.bench.recordings import Material, SpokenWord, read_audio
-from scripts.bench.report_section import with_section
+from scripts.bench.report_section import markdown, show, write
 from scripts.bench.sightings import History, Sighting, erasure, histories, recognized
 from scripts.bench.word_lag import recognized_words, word_lags_s
 from scripts.bench.word_times import WordAligner
@@ -246,10 +245,7 @@ def _lags(lags_s: Sequence[float]) -> str:
 
 def section(tables: Sequence[tuple[str, list[list[str]]]]) -> str:
     """Return the section of docs/BENCHMARKS.md: a name and a table for each recording."""
-    parts = []
-    for name, (head, *body) in tables:
-        lines = [[name, *head[1:]], ["---"] * len(head), *body]
-        parts.append("\n".join(f"| {' | '.join(line)} |" for line in lines))
+    parts = [markdown([[name, *head[1:]], *body]) for name, (head, *body) in tables]
     about = machine()
     made = f"- {about['date']}, {about['cpu']}; ctranslate2 {about['ctranslate2']}"
     return f"{TITLE}\n{PREFACE}\n" + "\n\n".join(parts) + f"\n\n{made}\n"
@@ -288,13 +284,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(error, file=sys.stderr)
         return 2
     if arguments.markdown:
-        text = arguments.markdown.read_text() if arguments.markdown.exists() else ""
-        arguments.markdown.write_text(with_section(text, TITLE, section(tables)))
-    for name, (head, *body) in tables:
-        table = Table(name, *head[1:])
-        for row in body:
-            table.add_row(*row)
-        Console().print(table)
+        write(arguments.markdown, TITLE, section(tables))
+    for name, table in tables:
+        show(table, name)
     return 0
 
 

@@ -1,8 +1,35 @@
-"""A benchmark's section in a document that has others."""
+"""A benchmark's table, and its section in a document that has others."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+
+def markdown(rows: Sequence[Sequence[str]]) -> str:
+    """Return a table, its heading first, in Markdown; no line end follows the last row."""
+    head, *body = rows
+    first, *others = (f"| {' | '.join(row)} |" for row in (head, *body))
+    return "\n".join([first, f"|{'---|' * len(head)}", *others])
+
+
+def show(rows: Sequence[Sequence[str]], title: str = "") -> None:
+    """Print a table, its heading first."""
+    head, *body = rows
+    printed = Table(*head, title=title.removeprefix("## ") or None)
+    for row in body:
+        printed.add_row(*row)
+    Console().print(printed)
+
+
+def write(file: Path, title: str, new: str, *, behind: str = "", is_first: bool = False) -> None:
+    """Put a section into a file, which is made if it is not there; see `with_section`."""
+    text = file.read_text("utf-8") if file.exists() else "# Benchmarks\n"
+    file.write_text(with_section(text, title, new, behind=behind, is_first=is_first), "utf-8")
 
 
 def with_section(

@@ -68,7 +68,7 @@ from pipeline.workers.translator import Translate
 from scripts.bench import recordings
 from scripts.bench.machine import machine
 from scripts.bench.recordings import Material, read_audio
-from scripts.bench.report_section import with_section
+from scripts.bench.report_section import markdown, with_section
 from scripts.bench.sightings import (
     History,
     Sighting,
@@ -451,8 +451,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def table(name: str, columns: Sequence[Column], material: Material) -> str:
     """Return a table in Markdown; `name` stands in its corner."""
     head, *body = rows(columns, material)
-    lines = ([name, *head[1:]], ["---"] * len(head), *body)
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+    return f"{markdown([[name, *head[1:]], *body])}\n"
 
 
 def _write(file: Path, name: str, told: str) -> None:

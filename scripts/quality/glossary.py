@@ -18,13 +18,14 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from pipeline.church.scripture import editions
 from pipeline.core.resources import bundled
 from pipeline.dictionary.glossary import Glossary, compile_glossary, parse_terms, shown
 from pipeline.text.words import WORD, plain
-from scripts.bench.report_section import with_section
+from scripts.bench.report_section import write
 
 TITLE = "## Against a printed Bible"
 _PREFACE = """
@@ -121,12 +122,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--target", default="rv1909", help="edition in the caption language")
     parser.add_argument("--below", type=float, default=0.2, help="share of verses, 0 to 1")
     parser.add_argument("--least", type=int, default=3, help="verses that say the word")
+    parser.add_argument("--every", type=int, default=1, help="look at every Nth verse only")
     parser.add_argument("--markdown", type=Path, help="write the table into this file")
     chosen = parser.parse_args(arguments)
     source, target = editions.load(chosen.source), editions.load(chosen.target)
     file = bundled("dictionary", "glossary", f"{source.lang}-{target.lang}.toml")
     terms = parse_terms(file.read_text(encoding="utf-8"), file.name)
-    found = attest(compile_glossary(terms, target.lang), source.verses, target.verses)
+    verses = dict(islice(source.verses.items(), 0, None, chosen.every))
+    found = attest(compile_glossary(terms, target.lang), verses, target.verses)
     said = [each for each in found if each.verses]
     weak = doubtful(found, below=chosen.below, least=chosen.least)
     lines = table(weak)
@@ -139,8 +142,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if chosen.markdown:
         preface = _PREFACE.format(below=chosen.below, least=chosen.least)
         section = "\n".join([TITLE, preface, *lines, "", summary, ""])
-        text = chosen.markdown.read_text(encoding="utf-8")
-        chosen.markdown.write_text(with_section(text, TITLE, section), encoding="utf-8")
+        write(chosen.markdown, TITLE, section)
     return 0
 
 

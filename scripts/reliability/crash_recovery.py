@@ -122,7 +122,7 @@ def kill_again_and_again(
             serving_s = time.monotonic()
             if number:
                 lost, kept = _missing(program, displays)
-            program.wait_for("ready", 60)
+            program.wait_for("ready")
             ready_s = time.monotonic()
             if number:
                 found.append(

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from playwright.sync_api import Browser, sync_playwright
 
-CHROMIUM = "/usr/bin/chromium"
+# The shell is the same engine without windows and profiles: a page costs half the processor time.
+SHELL = "/usr/lib/chromium/chromium-headless-shell"
+CHROMIUM = SHELL if Path(SHELL).is_file() else "/usr/bin/chromium"
 ARGUMENTS = [
     "--no-sandbox",
     "--disable-gpu",

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
 from scripts.support.browser import CHROMIUM, chromium
 from scripts.support.display_server import DisplayServer
@@ -24,10 +24,12 @@ FURNISHED = """performance.getEntriesByType("resource")
 
 Visit = Callable[..., Page]
 
+expect.set_options(timeout=60_000)
+
 
 def until(page: Page, expression: str) -> None:
     """Wait until JavaScript says so. The pages' policy forbids playwright's own way, an eval."""
-    for _ in range(200):
+    for _ in range(1200):  # a minute: a busy machine is no mistake
         if page.evaluate(expression):
             return
         page.wait_for_timeout(50)
@@ -63,7 +65,7 @@ def visit(browser: Browser, hall: DisplayServer) -> Iterator[Visit]:
         options.setdefault("viewport", {"width": 390, "height": 844})
         context = browser.new_context(**{"locale": "en-GB", **options})
         contexts.append(context)
-        context.set_default_timeout(10_000)
+        context.set_default_timeout(60_000)
         context.add_init_script(WATCH_POLICY + script)
         page = context.new_page()
         page.on("pageerror", lambda error: complaints.append(f"exception: {error}"))

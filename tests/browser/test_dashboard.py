@@ -74,9 +74,8 @@ def opened(browser: Browser, file: Path, complaints: list[str], **options: Any) 
     return page
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("where", WIDTHS)
-def test_axe_finds_nothing_in_the_dashboard(
+@pytest.mark.parametrize(("where", "scheme"), [("phone", "light"), ("desk", "dark")])
+def test_axe_finds_nothing_in_the_dashboard_and_the_newest_service_is_in_sight(
     browser: Browser, page_file: Path, where: str, scheme: Any
 ) -> None:
     complaints: list[str] = []
@@ -85,21 +84,13 @@ def test_axe_finds_nothing_in_the_dashboard(
     parts = ["Words misheard", "Accepted", "Estimates", "Services"]
     assert page.locator("h2").all_text_contents() == [*parts, "What to look at next", "Models"]
     assert page.evaluate("document.documentElement.scrollWidth") == size["width"]
+    newest = page.locator("figure").first.locator("svg text").last.bounding_box()
+    assert newest is not None
+    assert newest["x"] >= 0
+    assert newest["x"] + newest["width"] <= size["width"], "it is on the right, without scrolling"
     found = Axe().run(page).response["violations"]
     assert [(v["id"], v["nodes"][0]["html"]) for v in found] == []
     assert complaints == []
-    page.close()
-
-
-@pytest.mark.parametrize("where", WIDTHS)
-def test_the_newest_service_is_in_sight(browser: Browser, page_file: Path, where: str) -> None:
-    size: Any = {"width": WIDTHS[where], "height": 844}
-    page = opened(browser, page_file, [], viewport=size)
-    newest = page.locator("figure").first.locator("svg text").last
-    box = newest.bounding_box()
-    assert box is not None
-    assert box["x"] >= 0
-    assert box["x"] + box["width"] <= size["width"], "it is on the right, without scrolling"
     page.close()
 
 

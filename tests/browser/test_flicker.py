@@ -133,13 +133,12 @@ def least_changes() -> int:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("width", [390, 1280])
-def test_only_what_changed_moves_on_the_audience_page(visit: Visit, width: int) -> None:
-    page = visit(viewport={"width": width, "height": 800}, reduced_motion="reduce")
+def test_only_what_changed_moves_on_the_audience_page(visit: Visit) -> None:
+    page = visit(reduced_motion="reduce")
     flicker = replay(page)
     spoken_s = MESSAGES[-1]["end_s"]
     print(
-        f"{width} px: {flicker.changed / spoken_s:.2f} characters changed per second,"
+        f"{flicker.changed / spoken_s:.2f} characters changed per second,"
         f" {flicker.added / spoken_s:.1f} added; {flicker.moved} words moved"
     )
     assert flicker.dimmed == 0
@@ -179,4 +178,4 @@ def test_nothing_changes_on_the_projector_in_blocks(visit: Visit) -> None:
 
 
 def until_shown(page: Page, word: str) -> None:
-    expect(page.locator("#captions")).to_contain_text(word, timeout=40_000)
+    expect(page.locator("#captions")).to_contain_text(word)

@@ -6,7 +6,6 @@ import io
 import json
 import re
 from collections.abc import Iterator
-from itertools import product
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -26,9 +25,10 @@ from tests.support.paths import ROOT
 pytestmark = pytest.mark.browser
 
 GUIDE = ROOT / "docs" / "OBS.md"
-HD = {"viewport": {"width": 1920, "height": 1080}}
+HD = {"viewport": {"width": 1280, "height": 720}}
+FULL = {"width": 1920, "height": 1080}
 SHOWN = "#captions .caption .text"
-LONG = "Porque de tal manera amó Dios al mundo, que ha dado a su Hijo unigénito. " * 4
+LONG = "Porque de tal manera amó Dios al mundo, que ha dado a su Hijo unigénito. " * 2
 READY = "document.documentElement.dataset.show !== undefined"
 PREVIEW = "document.querySelector('#captions .caption') !== null"
 
@@ -92,7 +92,7 @@ window.watch = () => setInterval(() => {
   const lines = window.linesSeen();
   window.together.push(lines);
   for (const line of lines) if (!window.seen.includes(line)) window.seen.push(line);
-}, 40);
+}, 100);
 """
 
 
@@ -102,12 +102,8 @@ def lines_seen(page: Page) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("size", [(1920, 1080), (3840, 2160), (1280, 720)])
-def test_all_but_the_text_is_transparent(
-    hall: DisplayServer, visit: Visit, size: tuple[int, int]
-) -> None:
-    width, height = size
-    page = overlay(visit, hall, viewport={"width": width, "height": height})
+def test_all_but_the_text_is_transparent(hall: DisplayServer, visit: Visit) -> None:
+    page = overlay(visit, hall)
     assert not pixels(page)[..., 3].any()
     hall.say(1, "El Señor es mi pastor.", final=True)
     expect(page.locator(SHOWN)).to_have_text("El Señor es mi pastor.")
@@ -120,12 +116,16 @@ def test_all_but_the_text_is_transparent(
     assert white.mean() > 0.1
     assert black.mean() > 0.05  # the line around the letters
     outside = picture.copy()
-    edge = round(height * 0.006)
+    edge = round(720 * 0.006)
     outside[top - edge : bottom + edge, left - edge : right + edge] = 0
     assert not outside[..., 3].any()
     # Large enough to be read, and not in the outer twentieth that a television may cut off.
-    assert bottom <= height * 0.955
-    assert 0.03 * height < bottom - top < 0.09 * height
+    for width, height in ((1280, 720), (1920, 1080), (3840, 2160)):
+        page.set_viewport_size({"width": width, "height": height})
+        until(page, f"innerHeight === {height}")
+        _, upper, _, lower = box_of(page, SHOWN)
+        assert lower <= height * 0.955
+        assert 0.03 * height < lower - upper < 0.09 * height
 
 
 def test_nothing_is_shown_before_somebody_speaks(hall: DisplayServer, visit: Visit) -> None:
@@ -215,7 +215,7 @@ def test_the_text_goes_after_a_while_without_speech(hall: DisplayServer, visit: 
 def test_what_waits_to_be_seen_is_not_hidden_before(hall: DisplayServer, visit: Visit) -> None:
     page = overlay(visit, hall, "hide=1&lines=1&size=60")
     page.evaluate("window.watch()")
-    texts = [f"Esta es la frase número {n}." for n in range(1, 7)]
+    texts = [f"Esta es la frase número {n}." for n in range(1, 5)]
     for number, text in enumerate(texts, 1):
         hall.say(number, text, final=True)
     until(page, f"window.seen.includes({texts[-1]!r})")
@@ -242,17 +242,17 @@ def test_it_hides_while_the_server_is_away_and_comes_back_with_it(
     hall.say(1, "Antes de la pausa larga.", final=True)
     expect(page.locator(SHOWN)).to_have_count(1)
     hall.close()
-    expect(page.locator(SHOWN)).to_have_count(0, timeout=5000)
+    expect(page.locator(SHOWN)).to_have_count(0, timeout=6000)
     hall.say(2, "Entre tanto habló.", final=True)
     hall.open("speech")
-    expect(page.locator(SHOWN).last).to_have_text("Entre tanto habló.", timeout=20_000)
+    expect(page.locator(SHOWN).last).to_have_text("Entre tanto habló.")
 
 
 def test_no_line_of_a_burst_is_skipped(hall: DisplayServer, visit: Visit) -> None:
-    """Eight captions at once, one of them longer than the window: every line is seen."""
+    """Five captions at once, one of them longer than the window: every line is seen."""
     page = overlay(visit, hall, "lines=2&size=60")
-    texts = [f"Esta es la frase número {n}." for n in range(1, 8)]
-    texts.insert(4, LONG.strip())
+    texts = [f"Esta es la frase número {n}." for n in range(1, 5)]
+    texts.insert(2, LONG.strip())
     page.evaluate("window.watch()")
     for number, text in enumerate(texts, 1):
         hall.say(number, text, final=True)
@@ -264,11 +264,21 @@ def test_no_line_of_a_burst_is_skipped(hall: DisplayServer, visit: Visit) -> Non
     assert hall.glass("obs") > 0
 
 
-def test_lines_roll_no_faster_than_they_can_be_read(visit: Visit) -> None:
+@pytest.fixture(scope="module")
+def demo(browser: Browser) -> Iterator[Page]:
+    """Return an overlay whose modules can be asked."""
+    context = browser.new_context(viewport={"width": 1920, "height": 1080})
+    with DisplayServer() as running:
+        page = context.new_page()
+        page.goto(f"{running.url}/obs?demo")
+        until(page, PREVIEW)
+        yield page
+        context.close()
+
+
+def test_lines_roll_no_faster_than_they_can_be_read(demo: Page) -> None:
     """18 characters a second; those that wait shorten it, to half a second at least."""
-    page = visit("/obs?demo", **HD)
-    until(page, PREVIEW)
-    steps = page.evaluate(
+    steps = demo.evaluate(
         """async () => {
           const { LineScroller } = await import("/js/overlay/rollup.js");
           const scroller = new LineScroller(2);
@@ -313,54 +323,66 @@ def test_a_short_caption_is_joined_by_the_next(hall: DisplayServer, visit: Visit
 
 
 def test_both_languages_and_the_spoken_one_alone(hall: DisplayServer, visit: Visit) -> None:
-    target, both, source = (
-        overlay(visit, hall, f"show={show}&lines=4") for show in ("target", "both", "source")
-    )
+    hall.state("speech")
     hall.say(1, "El Señor es mi pastor.", "The Lord is my shepherd.", final=True)
-    expect(target.locator(".source")).to_be_hidden()
-    expect(both.locator(".source")).to_be_visible()
-    expect(both.locator(".source")).to_have_text("The Lord is my shepherd.")
-    expect(both.locator(SHOWN)).to_have_text("El Señor es mi pastor.")
-    expect(source.locator(SHOWN)).to_have_text("The Lord is my shepherd.")
-    expect(source.locator(".source")).to_be_hidden()
-    both.wait_for_timeout(300)
-    assert lines_seen(both) == ["El Señor es mi pastor.", "The Lord is my shepherd."]
+    page = overlay(visit, hall, "show=target&lines=4")
+    expect(page.locator(SHOWN)).to_have_text("El Señor es mi pastor.")
+    expect(page.locator(".source")).to_be_hidden()
+    page.goto(f"{hall.url}/obs?show=source&lines=4")
+    expect(page.locator(SHOWN)).to_have_text("The Lord is my shepherd.")
+    expect(page.locator(".source")).to_be_hidden()
+    page.goto(f"{hall.url}/obs?show=both&lines=4")
+    expect(page.locator(".source")).to_be_visible()
+    expect(page.locator(".source")).to_have_text("The Lord is my shepherd.")
+    expect(page.locator(SHOWN)).to_have_text("El Señor es mi pastor.")
+    page.wait_for_timeout(300)
+    assert lines_seen(page) == ["El Señor es mi pastor.", "The Lord is my shepherd."]
 
 
-LOOKS = [
-    ("size=80", SHOWN, "fontSize", "80px"),
-    ("size=10vh", SHOWN, "fontSize", "108px"),
-    ("size=5vw", SHOWN, "fontSize", "96px"),
-    ("", SHOWN, "fontSize", "54px"),
-    ("lines=3&size=100", "#window", "height", "390px"),
-    ("font=Arial,Noto+Sans", SHOWN, "fontFamily", 'Arial, "Noto Sans", sans-serif'),
-    ("weight=900", SHOWN, "fontWeight", "900"),
-    ("case=upper", SHOWN, "textTransform", "uppercase"),
-    ("color=ffcc00", SHOWN, "color", "rgb(255, 204, 0)"),
-    ("colour=%23FC0", SHOWN, "color", "rgb(255, 204, 0)"),
-    ("color=gold", SHOWN, "color", "rgb(255, 215, 0)"),
-    ("outline=0", SHOWN, "textShadow", "none"),
-    ("background=00ff00", "body", "backgroundColor", "rgb(0, 255, 0)"),
-    ("", "body", "backgroundColor", "rgba(0, 0, 0, 0)"),
-    ("align=left", SHOWN, "textAlign", "left"),
-    ("align=right", SHOWN, "textAlign", "right"),
-    ("margin=10", "#stage", "left", "192px"),
-    ("margin=40px", "#stage", "left", "40px"),
-    ("width=50", "#window", "width", "960px"),
-    ("width=1000px", "#window", "width", "1000px"),
-    ("partials=solid", ".rest", "opacity", "1"),
-    ("partials=dim", ".rest", "opacity", "0.72"),
-]
+LOOKS = {
+    "": [
+        (SHOWN, "fontSize", "54px"),
+        ("body", "backgroundColor", "rgba(0, 0, 0, 0)"),
+    ],
+    "size=80&font=Arial,Noto+Sans&weight=900&case=upper&color=ffcc00&outline=0&background=00ff00"
+    "&align=left&margin=10&width=50&partials=solid": [
+        (SHOWN, "fontSize", "80px"),
+        (SHOWN, "fontFamily", 'Arial, "Noto Sans", sans-serif'),
+        (SHOWN, "fontWeight", "900"),
+        (SHOWN, "textTransform", "uppercase"),
+        (SHOWN, "color", "rgb(255, 204, 0)"),
+        (SHOWN, "textShadow", "none"),
+        ("body", "backgroundColor", "rgb(0, 255, 0)"),
+        (SHOWN, "textAlign", "left"),
+        ("#stage", "left", "192px"),
+        ("#window", "width", "960px"),
+        (".rest", "opacity", "1"),
+    ],
+    "size=10vh&colour=%23FC0&align=right&margin=40px&width=1000px&partials=dim": [
+        (SHOWN, "fontSize", "108px"),
+        (SHOWN, "color", "rgb(255, 204, 0)"),
+        (SHOWN, "textAlign", "right"),
+        ("#stage", "left", "40px"),
+        ("#window", "width", "1000px"),
+        (".rest", "opacity", "0.72"),
+    ],
+    "size=5vw&color=gold": [
+        (SHOWN, "fontSize", "96px"),
+        (SHOWN, "color", "rgb(255, 215, 0)"),
+    ],
+    "lines=3&size=100": [("#window", "height", "390px")],
+}
 
 
 def test_every_parameter_shows(hall: DisplayServer, visit: Visit) -> None:
-    page = overlay(visit, hall)
+    page = overlay(visit, hall, viewport=FULL)
     hall.state("speech")
     hall.say(1, "Una frase", stable=3)
-    for query, selector, name, value in LOOKS:
+    for query, looks in LOOKS.items():
         page.goto(f"{hall.url}/obs?{query}")
         expect(page.locator(SHOWN)).to_have_count(1)
-        assert style(page, selector, name) == value, query
+        for selector, name, value in looks:
+            assert style(page, selector, name) == value, (query, name)
 
 
 def test_outline_has_its_width_and_colour(hall: DisplayServer, visit: Visit) -> None:
@@ -385,17 +407,17 @@ def test_a_box_lies_behind_the_text_as_solid_as_wanted(hall: DisplayServer, visi
     assert tuple(corner[:3]) == (0, 0, 255)
     assert 120 <= corner[3] <= 135
     assert (picture[top:bottom, left:right, 3] == 255).any()  # the letters are solid
-    assert right - left < 1920 / 2  # no wider than the text
+    assert right - left < 1280 / 2  # no wider than the text
     picture = picture.copy()
     picture[top:bottom, left:right] = 0
     assert not picture[..., 3].any()
 
 
 def test_it_stands_where_it_is_wanted(hall: DisplayServer, visit: Visit) -> None:
-    page = overlay(visit, hall)
+    page = overlay(visit, hall, viewport=FULL)
     hall.state("speech")
     hall.say(1, "Una frase.", final=True)
-    for position, align in product(("top", "middle", "bottom"), ("left", "center", "right")):
+    for position, align in (("top", "left"), ("middle", "center"), ("bottom", "right")):
         page.goto(f"{hall.url}/obs?position={position}&align={align}&lines=3&margin=10")
         expect(page.locator(SHOWN)).to_have_count(1)
         left, top, right, bottom = box_of(page, "#captions .caption")
@@ -405,20 +427,14 @@ def test_it_stands_where_it_is_wanted(hall: DisplayServer, visit: Visit) -> None
         assert abs(across[align]) < 2, (position, align)
 
 
-def test_partials_may_be_left_out(hall: DisplayServer, visit: Visit) -> None:
-    page = overlay(visit, hall, "partials=none")
-    hall.say(1, "Gracia y", stable=3)
-    page.wait_for_timeout(300)
-    expect(page.locator(SHOWN)).to_have_count(0)
-    hall.say(1, "Gracia y paz.", final=True)
-    expect(page.locator(SHOWN)).to_have_text("Gracia y paz.")
-
-
 @pytest.mark.parametrize("address", ["partials=none", "mode=blocks"])
-def test_a_caption_that_goes_on_stands_until_it_is_final_again(
+def test_only_finals_are_shown_and_stand_until_they_are_final_again(
     hall: DisplayServer, visit: Visit, address: str
 ) -> None:
     page = overlay(visit, hall, address)
+    hall.say(1, "Gracia y", stable=3)
+    page.wait_for_timeout(300)
+    expect(page.locator(SHOWN)).to_have_count(0)
     hall.say(1, "Gracia y paz.", final=True)
     expect(page.locator(SHOWN)).to_have_text("Gracia y paz.")
     hall.reopen(1)
@@ -469,22 +485,22 @@ WRONG = [
 ]  # fmt: skip
 
 
-def test_a_wrong_parameter_is_left_at_its_default_and_told(visit: Visit) -> None:
-    read = """async (query) => {
-      const { readOptions } = await import("/js/overlay/options.js");
-      const { values, wrong } = readOptions(new URLSearchParams(query));
-      return [values, wrong];
-    }"""
-    page = visit("/obs?demo", **HD)
-    until(page, PREVIEW)
-    usual, none = page.evaluate(read, "")
+READ = """async (query) => {
+  const { readOptions } = await import("/js/overlay/options.js");
+  const { values, wrong } = readOptions(new URLSearchParams(query));
+  return [values, wrong];
+}"""
+
+
+def test_a_wrong_parameter_is_left_at_its_default_and_told(demo: Page) -> None:
+    usual, none = demo.evaluate(READ, "")
     assert none == []
     for query in WRONG:
-        values, wrong = page.evaluate(read, query)
+        values, wrong = demo.evaluate(READ, query)
         assert values == usual, query
         assert [query.partition("=")[0] in told for told in wrong] == [True], query
     everything = "&".join(WRONG) + "&size=70"
-    values, wrong = page.evaluate(read, everything)
+    values, wrong = demo.evaluate(READ, everything)
     assert values == usual | {"size": "70px"}
     assert len(wrong) == len(WRONG)
 
@@ -519,28 +535,32 @@ INJECTIONS = [
 ]
 
 
-@pytest.mark.parametrize("panel", ["", "&help"])
 def test_nothing_can_be_smuggled_in_through_a_parameter(
-    hall: DisplayServer, said: tuple[Page, list[str]], panel: str
+    hall: DisplayServer, demo: Page, said: tuple[Page, list[str]]
 ) -> None:
     page, heard = said
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
-    page.goto(f"{hall.url}/obs?demo")
-    until(page, PREVIEW)
-    names = page.evaluate(
+    names = demo.evaluate(
         "import('/js/overlay/options.js').then((m) => m.OPTIONS.map((each) => each.name))"
     )
-    for attack in INJECTIONS:
-        query = urlencode(dict.fromkeys(names, attack), quote_via=quote)
+    usual = demo.evaluate(READ, "")[0]
+    queries = [urlencode(dict.fromkeys(names, each), quote_via=quote) for each in INJECTIONS]
+    for query in queries:
+        values, wrong = demo.evaluate(READ, query)
+        assert values == usual, query
+        assert len(wrong) == len(names), query
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    markup = "".join(INJECTIONS)  # what is refused is only told, in the console and in the panel
+    query = urlencode(dict.fromkeys(names, markup), quote_via=quote)
+    for panel in ("", "&help"):
         page.goto(f"{hall.url}/obs?{query}{panel}")
         until(page, PREVIEW if panel else READY)
         background = page.evaluate("getComputedStyle(document.body).backgroundColor")
-        assert background == "rgba(0, 0, 0, 0)", attack
+        assert background == "rgba(0, 0, 0, 0)"
         assert page.locator("script").count() == 1
         assert page.locator("img, style, iframe").count() == 0
     assert [url for url in asked if not url.startswith(f"{hall.url}/")] == []
-    assert len(heard) == len(names) * len(INJECTIONS)
+    assert len(heard) == 2 * len(names)
     assert all(line.startswith("warning: ") and "policy:" not in line for line in heard)
 
 
@@ -574,9 +594,9 @@ def test_the_browser_inside_an_older_obs_will_do(hall: DisplayServer, visit: Vis
 
 def test_what_waits_does_not_pile_up_without_end(hall: DisplayServer, visit: Visit) -> None:
     page = overlay(visit, hall)
-    for number in range(1, 200):
+    for number in range(1, 100):
         hall.say(number, f"Es la frase número {number}.", final=True)
-    until(page, "document.querySelector('#captions').textContent.includes('número 199')")
+    until(page, "document.querySelector('#captions').textContent.includes('número 99')")
     assert page.locator(SHOWN).count() <= 60
 
 
@@ -599,6 +619,8 @@ def test_help_lists_every_parameter_and_makes_the_address(
 ) -> None:
     page = visit("/obs?help&align=left", **HD)
     until(page, PREVIEW)
+    found = Axe().run(page, context=".help").response["violations"]
+    assert [rule["id"] for rule in found if rule["impact"] in ("serious", "critical")] == []
     names = page.locator(".help th label").all_text_contents()
     listed = page.evaluate(
         "import('/js/overlay/options.js').then((m) => m.OPTIONS.map((each) => each.name))"
@@ -615,17 +637,8 @@ def test_help_lists_every_parameter_and_makes_the_address(
     until(page, "document.querySelector('#captions').textContent.includes('Buenos')")
 
 
-def test_help_is_for_everybody(visit: Visit) -> None:
-    page = visit("/obs?help&lines=3", **HD)
-    until(page, PREVIEW)
-    found = Axe().run(page, context=".help").response["violations"]
-    assert [rule["id"] for rule in found if rule["impact"] in ("serious", "critical")] == []
-
-
-def test_the_guide_lists_every_parameter_with_its_default(visit: Visit) -> None:
-    page = visit("/obs?demo", **HD)
-    until(page, PREVIEW)
-    options = page.evaluate(
+def test_the_guide_lists_every_parameter_with_its_default(demo: Page) -> None:
+    options = demo.evaluate(
         """import("/js/overlay/options.js").then((m) =>
              m.OPTIONS.map(({ name, fallback }) => [name, fallback]))"""
     )
@@ -634,13 +647,11 @@ def test_the_guide_lists_every_parameter_with_its_default(visit: Visit) -> None:
     assert rows == [(name, defaults.get(name, f"`{fallback}`")) for name, fallback in options]
 
 
-def test_examples_of_the_guide_are_understood(visit: Visit) -> None:
-    page = visit("/obs?demo", **HD)
-    until(page, PREVIEW)
+def test_examples_of_the_guide_are_understood(demo: Page) -> None:
     queries = re.findall(r"/obs\?([a-z]+=[^\s`.]+)", GUIDE.read_text("utf-8"))
     assert len(queries) >= 6
     for query in queries:
-        wrong = page.evaluate(
+        wrong = demo.evaluate(
             """(query) => import("/js/overlay/options.js").then((m) =>
                  m.readOptions(new URLSearchParams(query)).wrong)""",
             query,

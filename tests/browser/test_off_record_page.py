@@ -6,20 +6,32 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from pipeline.core.files import LineFile
 from scripts.support.operator_server import OperatorServer
 from tests.browser.conftest import Visit, until
 from tests.support.console import audience, opened, row
+from tests.support.kept_pages import KeptPages
 
 pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def kept(browser: Browser) -> KeptPages:
+    return KeptPages(browser)
 
 
 @pytest.fixture
 def hall(tmp_path: Path) -> Iterator[OperatorServer]:
     with OperatorServer(tmp_path) as running:
         yield running
+
+
+@pytest.fixture
+def visit(kept: KeptPages, hall: OperatorServer) -> Iterator[Visit]:
+    with kept.visits(hall) as visit:
+        yield visit
 
 
 def speak(hall: OperatorServer) -> None:

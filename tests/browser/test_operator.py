@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import WebSocketRoute, expect
+from playwright.sync_api import Browser, WebSocketRoute, expect
 
 from pipeline.check.last_check import keep
 from pipeline.check.result import Result
@@ -20,14 +20,26 @@ from pipeline.server.access import LIMIT
 from scripts.support.operator_server import OperatorServer
 from tests.browser.conftest import Visit, until
 from tests.support.console import OPEN, TABLET, audience, opened, row
+from tests.support.kept_pages import KeptPages
 
 pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def kept(browser: Browser) -> KeptPages:
+    return KeptPages(browser)
 
 
 @pytest.fixture
 def hall(tmp_path: Path) -> Iterator[OperatorServer]:
     with OperatorServer(tmp_path) as running:
         yield running
+
+
+@pytest.fixture
+def visit(kept: KeptPages, hall: OperatorServer) -> Iterator[Visit]:
+    with kept.visits(hall) as visit:
+        yield visit
 
 
 # The token
@@ -37,6 +49,10 @@ def test_the_token_is_typed_once_and_kept_for_the_tab(visit: Visit) -> None:
     page = visit("/operator", **TABLET)
     expect(page.locator("#login")).to_be_visible()
     expect(page.locator("#desk")).to_be_hidden()
+    kinds = page.locator("#login input").evaluate_all("all => all.map((e) => e.autocomplete)")
+    assert kinds == ["username", "one-time-code", "current-password"], "for password managers"
+    assert page.locator("#token").get_attribute("type") == "password"
+    assert page.locator("#code").get_attribute("inputmode") == "numeric"
     page.locator("#by-token summary").click()
     page.get_by_label("Operator token").fill("wrong")
     page.keyboard.press("Enter")
@@ -53,7 +69,9 @@ def test_the_token_is_typed_once_and_kept_for_the_tab(visit: Visit) -> None:
     expect(other.locator("#login")).to_be_visible()
 
 
-def test_the_token_of_the_address_goes_nowhere(hall: OperatorServer, visit: Visit) -> None:
+def test_a_token_in_an_address_lets_in_and_goes_nowhere(
+    hall: OperatorServer, visit: Visit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     page = visit("/", **TABLET)
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
@@ -67,17 +85,16 @@ def test_the_token_of_the_address_goes_nowhere(hall: OperatorServer, visit: Visi
     # What is behind the # a browser keeps to itself, so that may be in what it is asked for.
     assert not [url for url in [*sockets, *asked] if "secret" in url.partition("#")[0]]
 
-
-def test_the_file_that_a_command_opens_leads_to_the_page(
-    hall: OperatorServer, visit: Visit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
     opened: list[str] = []
     monkeypatch.setattr(webbrowser, "open", opened.append)
     open_with_token("secret", f"{hall.url}/operator", tmp_path, True)
-    page = visit("/", **TABLET)
-    page.goto(opened[0])
-    expect(page.locator("#desk")).to_be_visible()
-    assert page.url == f"{hall.url}/operator"
+    for address in (hall.url + OPEN, opened[0]):  # in an open page; the file a command opens
+        page.evaluate("sessionStorage.clear()")
+        page.goto(f"{hall.url}/operator")
+        expect(page.locator("#login")).to_be_visible()
+        page.goto(address)
+        expect(page.locator("#desk")).to_be_visible()
+        assert page.url == f"{hall.url}/operator"
 
 
 def test_it_works_where_the_browser_keeps_nothing(visit: Visit) -> None:
@@ -92,28 +109,15 @@ def test_it_works_where_the_browser_keeps_nothing(visit: Visit) -> None:
     expect(page.locator("#state")).to_have_text("Listening")
 
 
-def test_a_token_can_be_put_into_the_address_of_an_open_page(
-    hall: OperatorServer, visit: Visit
+def test_a_token_that_does_not_hold_any_more_is_asked_for_again_and_guesses_are_slowed(
+    visit: Visit,
 ) -> None:
-    page = visit("/operator", **TABLET)
-    expect(page.locator("#login")).to_be_visible()
-    page.goto(hall.url + OPEN)
-    expect(page.locator("#desk")).to_be_visible()
-    assert page.url == f"{hall.url}/operator"
-
-
-def test_a_token_that_does_not_hold_any_more_is_asked_for_again(visit: Visit) -> None:
     page = visit("/operator#token=yesterdays", **TABLET)
     expect(page.locator("#login-problem")).to_have_text("The token is wrong.")
     assert page.evaluate("sessionStorage.length") == 0
     expect(page.locator("#code")).to_be_focused()
-
-
-@pytest.mark.slow
-def test_many_wrong_tokens_are_slowed(visit: Visit) -> None:
-    page = visit("/operator", **TABLET)
     page.locator("#by-token summary").click()
-    for _ in range(LIMIT + 1):
+    for _ in range(LIMIT):
         page.locator("#token").fill("guess")
         page.keyboard.press("Enter")
         expect(page.locator("#enter")).to_be_enabled()
@@ -158,28 +162,14 @@ def test_a_tablet_is_let_in_by_six_digits_and_stays_in(hall: OperatorServer, vis
     tablet.reload()
     expect(tablet.locator("#login")).to_be_visible()
     expect(desk.locator("#no-volunteers")).to_be_visible()
-    tablet.context.close()
 
-
-def test_a_code_may_be_typed_in_arabic_digits(hall: OperatorServer, visit: Visit) -> None:
-    desk = opened(visit)
     desk.get_by_role("button", name="Add a volunteer").click()
     code = desk.locator("#invitation-code").inner_text()
-    tablet = desk.context.browser.new_context(**TABLET).new_page()  # type: ignore[union-attr]
-    tablet.goto(f"{hall.url}/operator")
     tablet.get_by_label("Your name").fill("Maria")
     tablet.get_by_label("Code").fill(code.translate(str.maketrans("0123456789", "٠١٢٣٤٥٦٧٨٩")))
     tablet.keyboard.press("Enter")
     expect(tablet.locator("#pause")).to_be_enabled()
     tablet.context.close()
-
-
-def test_the_fields_are_those_that_password_managers_look_for(visit: Visit) -> None:
-    page = visit("/operator", **TABLET)
-    kinds = page.locator("#login input").evaluate_all("all => all.map((e) => e.autocomplete)")
-    assert kinds == ["username", "one-time-code", "current-password"]
-    assert page.locator("#token").get_attribute("type") == "password"
-    assert page.locator("#code").get_attribute("inputmode") == "numeric"
 
 
 # State
@@ -203,8 +193,13 @@ def test_state_and_reason_in_one_glance(hall: OperatorServer, visit: Visit) -> N
     assert len(colours) == 2
 
 
-def test_level_peak_clipping_and_silence(hall: OperatorServer, visit: Visit) -> None:
+def test_level_peak_clipping_silence_faults_and_new_settings(
+    hall: OperatorServer, visit: Visit
+) -> None:
     page = opened(visit)
+    expect(page.locator("#address")).to_have_attribute("href", f"{hall.url}/")
+    until(page, "document.querySelector('#qr').naturalWidth > 0")
+    expect(page.locator("#address-problem")).to_contain_text("--host 0.0.0.0")
     expect(page.locator("#level")).to_be_hidden()
     hall.level(-12)
     hall.level(-30)
@@ -218,6 +213,15 @@ def test_level_peak_clipping_and_silence(hall: OperatorServer, visit: Visit) -> 
     hall.level(-2, clipped=True)
     expect(page.locator("#level-words")).to_contain_text("Too loud")
     expect(page.locator("#level-words")).to_have_text("No sound comes in")  # no report for 2 s
+    fault = Fault("dictionary", "dictionary-unknown-key", "church.toml: unknown key 'hera'")
+    hall._loop.call_soon_threadsafe(hall.coordinator.on_fault, fault)
+    notice = page.locator("#notice")
+    expect(notice).to_have_text("church.toml: unknown key 'hera'.")
+    expect(notice).to_have_attribute("data-tone", "bad")
+    hall.reloaded()
+    expect(notice).to_have_text("The settings were read again. log.level: in force.")
+    hall.reloaded("audio.device", "stt.model")
+    expect(notice).to_contain_text("audio.device, stt.model: only after a restart.")
 
 
 def test_pause_blank_and_undo_are_one_press(hall: OperatorServer, visit: Visit) -> None:
@@ -366,13 +370,6 @@ def test_a_check_is_started_at_the_desk_in_a_pause(hall: OperatorServer, visit: 
     expect(now).to_be_enabled()
 
 
-def test_the_address_for_phones(hall: OperatorServer, visit: Visit) -> None:
-    page = opened(visit)
-    expect(page.locator("#address")).to_have_attribute("href", f"{hall.url}/")
-    until(page, "document.querySelector('#qr').naturalWidth > 0")
-    expect(page.locator("#address-problem")).to_contain_text("--host 0.0.0.0")
-
-
 def test_a_rehearsal_cannot_be_taken_for_a_service(visit: Visit, hall: OperatorServer) -> None:
     hall.mode = "dry-run"
     hall.restart("rehearsal")
@@ -382,14 +379,6 @@ def test_a_rehearsal_cannot_be_taken_for_a_service(visit: Visit, hall: OperatorS
     expect(page.locator("#banner")).to_contain_text("Rehearsal: nothing of this reaches")
     expect(people.locator("#status-text")).to_have_text("Standby: rehearsal")
     assert people.locator(".caption").count() == 0
-
-
-def test_a_fault_is_a_quiet_line(hall: OperatorServer, visit: Visit) -> None:
-    page = opened(visit)
-    fault = Fault("dictionary", "dictionary-unknown-key", "church.toml: unknown key 'hera'")
-    hall._loop.call_soon_threadsafe(hall.coordinator.on_fault, fault)
-    expect(page.locator("#notice")).to_have_text("church.toml: unknown key 'hera'.")
-    expect(page.locator("#notice")).to_have_attribute("data-tone", "bad")
 
 
 # The link
@@ -416,7 +405,7 @@ def test_a_lost_connection_cannot_be_overlooked(hall: OperatorServer, visit: Vis
 @pytest.mark.slow
 def test_a_line_that_went_silent_is_noticed(visit: Visit) -> None:
     """Nothing closes the socket, but nothing comes any more: as when the Wi-Fi is out of reach."""
-    page = opened(visit)
+    page = opened(visit, fresh=True)
     deaf: list[WebSocketRoute] = []
 
     def pass_on(socket: WebSocketRoute) -> None:
@@ -496,42 +485,29 @@ def test_shortcuts_can_be_turned_off(hall: OperatorServer, visit: Visit) -> None
 # Layout
 
 
-@pytest.mark.parametrize("size", [(1024, 768), (768, 1024), (1366, 768), (390, 844), (320, 568)])
-def test_it_fits_a_tablet_and_in_need_a_phone(
-    hall: OperatorServer, visit: Visit, size: tuple[int, int]
-) -> None:
-    width, height = size
-    page = opened(visit, viewport={"width": width, "height": height}, has_touch=True)
+def test_it_fits_a_tablet_and_in_need_a_phone(hall: OperatorServer, visit: Visit) -> None:
+    page = opened(visit, has_touch=True)
     hall.hear(1, "peace to zor bex " * 9, "Anticonstitucionalísimamente " * 9, unsure={"zor": 0.1})
     hall.compare(1, "x", "Anticonstitucionalísimamente " * 4)
     expect(row(page, 1).locator(".version")).to_have_count(3)
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-    small = page.evaluate("""() => [...document.querySelectorAll("button")]
-      .filter((e) => e.checkVisibility())
-      .map((e) => [e.id, e.getBoundingClientRect()])
-      .filter(([, box]) => Math.min(box.width, box.height) < 44 || box.left < 0
-        || box.right > innerWidth)
-      .map(([id]) => id)""")
-    assert small == []
-    for name in ("pause", "blank", "undo", "state"):
-        expect(page.locator(f"#{name}")).to_be_in_viewport(ratio=1)
-    if width > 700:
-        assert page.evaluate("document.documentElement.scrollHeight") <= height
-
-
-def test_new_settings_and_what_waits_for_a_restart_are_told(
-    hall: OperatorServer, visit: Visit
-) -> None:
-    page = opened(visit)
-    notice = page.locator("#notice")
-    hall.reloaded()
-    expect(notice).to_have_text("The settings were read again. log.level: in force.")
-    hall.reloaded("audio.device", "stt.model")
-    expect(notice).to_contain_text("audio.device, stt.model: only after a restart.")
+    for width, height in [(1024, 768), (768, 1024), (1366, 768), (390, 844), (320, 568)]:
+        page.set_viewport_size({"width": width, "height": height})
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        small = page.evaluate("""() => [...document.querySelectorAll("button")]
+          .filter((e) => e.checkVisibility())
+          .map((e) => [e.id, e.getBoundingClientRect()])
+          .filter(([, box]) => Math.min(box.width, box.height) < 44 || box.left < 0
+            || box.right > innerWidth)
+          .map(([id]) => id)""")
+        assert small == [], width
+        for name in ("pause", "blank", "undo", "state"):
+            expect(page.locator(f"#{name}")).to_be_in_viewport(ratio=1)
+        if width > 700:
+            assert page.evaluate("document.documentElement.scrollHeight") <= height
 
 
 def test_messages_of_a_newer_server_are_ignored(visit: Visit) -> None:
-    page = opened(visit)
+    page = opened(visit, fresh=True)
 
     def serve(socket: WebSocketRoute) -> None:
         server = socket.connect_to_server()

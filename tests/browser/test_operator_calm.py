@@ -7,12 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from pipeline.records.events import ModelUsed
 from scripts.support.operator_server import OperatorServer
 from tests.browser.conftest import Visit
 from tests.support.console import opened, row
+from tests.support.kept_pages import KeptPages
 
 pytestmark = pytest.mark.browser
 
@@ -35,10 +36,21 @@ BROKEN = """() => {
 }"""
 
 
+@pytest.fixture(scope="module")
+def kept(browser: Browser) -> KeptPages:
+    return KeptPages(browser)
+
+
 @pytest.fixture
 def hall(tmp_path: Path) -> Iterator[OperatorServer]:
     with OperatorServer(tmp_path) as running:
         yield running
+
+
+@pytest.fixture
+def visit(kept: KeptPages, hall: OperatorServer) -> Iterator[Visit]:
+    with kept.visits(hall) as visit:
+        yield visit
 
 
 def marked(page: Page, scores: list[float], flag: str = "estimate:flag") -> list[bool]:
@@ -55,21 +67,16 @@ def marked(page: Page, scores: list[float], flag: str = "estimate:flag") -> list
     return marks
 
 
-def test_the_worst_tenth_is_marked_whatever_the_engines_scale(
+def test_the_worst_tenth_is_marked_and_a_minute_that_is_mostly_doubtful_is_one_line(
     visit: Visit, hall: OperatorServer
 ) -> None:
+    """Whatever the engine's scale is."""
     page = opened(visit)
     up_and_down = [0.3 + 0.1 * (n * 7 % 10) / 10 for n in range(100)]  # all far below any limit
     marks = marked(page, up_and_down)
     assert 5 <= sum(marks) <= 15
     assert not any(marks[:9]), "too few to know a tenth"
     assert marked(page, [0.9, 0.1], "agreement:reject") == [True, True]
-
-
-def test_a_minute_that_is_mostly_doubtful_is_one_line_and_not_many_chips(
-    visit: Visit, hall: OperatorServer
-) -> None:
-    page = opened(visit)
     said = page.evaluate(
         """async () => {
           const { isMinuteDoubtful } = await import("/js/operator/doubt.js");

@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, expect
 
 from scripts.support.operator_server import OperatorServer
 from tests.browser.conftest import Visit
 from tests.support.console import OPEN, TABLET, audience, opened, row
+from tests.support.kept_pages import KeptPages
 from tests.support.verses import small_index
 
 pytestmark = pytest.mark.browser
@@ -21,11 +22,22 @@ RAW = "He is the pro pitty asian for our sins, says zor bex."
 EVIL = "<script>alert(1)</script><img src=x onerror=alert(1)>"
 
 
+@pytest.fixture(scope="module")
+def kept(browser: Browser) -> KeptPages:
+    return KeptPages(browser)
+
+
 @pytest.fixture
 def hall(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[OperatorServer]:
     """With languages beside Spanish where a test names them."""
     with OperatorServer(tmp_path, extra_targets=getattr(request, "param", ())) as running:
         yield running
+
+
+@pytest.fixture
+def visit(kept: KeptPages, hall: OperatorServer) -> Iterator[Visit]:
+    with kept.visits(hall) as visit:
+        yield visit
 
 
 def test_doubtful_words_and_corrections_tell_about_themselves(

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any, get_args
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Browser, Page
 
 from pipeline.core.types import State
-from tests.browser.conftest import Visit
+from tests.support.module_page import module_page
 
 pytestmark = pytest.mark.browser
 
 
-@pytest.fixture
-def page(visit: Visit) -> Page:
-    return visit("/projector")
+@pytest.fixture(scope="module")
+def page(browser: Browser) -> Iterator[Page]:
+    with module_page(browser) as opened:
+        yield opened
 
 
 def run(page: Page, module: str, body: str, *values: Any) -> Any:
@@ -273,9 +275,14 @@ def test_a_glance_says_the_state(
         assert seen["reason"].endswith(".")
 
 
-def test_every_glance_has_an_icon_on_the_page(page: Page, visit: Visit) -> None:
-    console = visit("/operator")
-    symbols = console.locator("symbol").evaluate_all("all => all.map((e) => e.id)")
+def test_every_glance_has_an_icon_on_the_page(page: Page) -> None:
+    symbols = page.evaluate(
+        """async () => {
+          const text = await (await fetch("/operator")).text();
+          const console = new DOMParser().parseFromString(text, "text/html");
+          return [...console.querySelectorAll("symbol")].map(({ id }) => id);
+        }"""
+    )
     views = [{"link": "open", "state": state, "reason": ""} for state in get_args(State)]
     views += [{"link": link} for link in ("connecting", "lost", "outdated")]
     icons = run(page, "operator/state", "return v.map((x) => m.glance(x).icon)", *views)

@@ -7,22 +7,34 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, expect
 
 from pipeline.church.notes.notes_files import read_notes
 from scripts.support.operator_server import OperatorServer
 from tests.browser.conftest import Visit
 from tests.support.console import opened
+from tests.support.kept_pages import KeptPages
 
 pytestmark = pytest.mark.browser
 
 SERMON = "Today we hear what Bonhoeffer wrote, and read Daniel 3:16.\ncovenant = alianza\n"
 
 
+@pytest.fixture(scope="module")
+def kept(browser: Browser) -> KeptPages:
+    return KeptPages(browser)
+
+
 @pytest.fixture
 def hall(tmp_path: Path) -> Iterator[OperatorServer]:
     with OperatorServer(tmp_path) as running:
         yield running
+
+
+@pytest.fixture
+def visit(kept: KeptPages, hall: OperatorServer) -> Iterator[Visit]:
+    with kept.visits(hall) as visit:
+        yield visit
 
 
 def test_a_chosen_file_is_drawn_out_and_what_is_wrong_taken_out(

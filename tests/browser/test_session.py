@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from playwright.sync_api import Page
+from playwright.sync_api import Browser, Page
 
-from tests.browser.conftest import Visit
+from tests.support.module_page import module_page
 
 pytestmark = pytest.mark.browser
 
 
-@pytest.fixture
-def page(visit: Visit) -> Page:
-    return visit("/projector")
+@pytest.fixture(scope="module")
+def page(browser: Browser) -> Iterator[Page]:
+    with module_page(browser) as opened:
+        yield opened
 
 
 def hello(*captions: dict[str, Any], resumed: bool = False, **fields: Any) -> dict[str, Any]:
@@ -147,9 +149,7 @@ def test_what_displays_need_not_know_changes_nothing(page: Page) -> None:
 
 
 @given(st.permutations(range(1, 9)))
-@settings(
-    max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=20, deadline=None)
 def test_the_order_in_which_captions_come_does_not_matter(page: Page, order: list[int]) -> None:
     said = {seq: caption(1 + seq % 3, seq, final=seq > 6) for seq in range(1, 9)}
     _, session = take(page, hello(), *(said[seq] for seq in order))

@@ -22,27 +22,7 @@ def faults(service: Service) -> list[str]:
     return [e["code"] for e in events if e["code"].startswith(("publish-", "output-"))]
 
 
-def test_a_service_is_published_from_its_first_final_to_its_end(tmp_path: Path) -> None:
-    needs_nats()
-    with NatsServer(tmp_path / "nats") as server:
-        service = Service(tmp_path / "sessions", flags={"publish.nats": server.url})
-        assert service.run() == 0
-
-        async def read() -> list[str]:
-            async with relay(server.url) as edge:
-                await reaches(lambda: edge.feed.status and edge.feed.status.state == "ended")
-                return texts(edge.feed.board)
-
-        shown = asyncio.run(read())
-        stored = server.stored()
-    assert shown == [line["target"]["text"] for line in service.journal()]
-    assert b'"final":true' in stored
-    assert b'"final":false' not in stored  # no partial is left on the server's disk
-    assert len(shown) == len(SCRIPT)
-    assert faults(service) == []
-
-
-def test_a_service_is_published_in_all_of_its_languages(tmp_path: Path) -> None:
+def test_a_service_is_published_in_all_of_its_languages_to_its_end(tmp_path: Path) -> None:
     needs_nats()
     with NatsServer(tmp_path / "nats") as server:
         french = {"fr": (FakeTranslator("fr-quick"), FakeTranslator("fr-final"))}
@@ -57,11 +37,14 @@ def test_a_service_is_published_in_all_of_its_languages(tmp_path: Path) -> None:
                 return {lang: texts(board) for lang, board in edge.feed.boards.items()}
 
         shown = asyncio.run(read())
+        stored = server.stored()
     assert shown == {
         "es": [line["target"]["text"] for line in service.journal()],
         "fr": [line["target"]["text"] for line in service.journal("captions.fr.jsonl")],
     }
-    assert len(shown["fr"]) == len(SCRIPT)
+    assert {len(each) for each in shown.values()} == {len(SCRIPT)}
+    assert b'"final":true' in stored
+    assert b'"final":false' not in stored  # no partial is left on the server's disk
     assert faults(service) == []
 
 

@@ -280,7 +280,7 @@ def test_a_final_is_what_was_prepared_or_a_resumption_was_announced(
 
 
 @pytest.mark.slow
-@settings(max_examples=examples(40), deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(
     RUNS,
     WORK,

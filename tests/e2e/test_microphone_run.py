@@ -21,12 +21,13 @@ def test_a_voice_in_the_room_is_captioned_and_an_unplugged_microphone_comes_back
     tmp_path: Path,
 ) -> None:
     needs_program("pulseaudio", "pactl", "paplay")
+    tiny = {"STARK_TRANSLATE__TRANSLATE__FINAL__MODEL": "tiny"}
     greeting = tmp_path / "greeting.wav"
     pcm, rate = soundfile.read(SERMON, frames=16_000 * 18)
     soundfile.write(greeting, pcm, rate)
     with (
         Pulse() as server,
-        started("run", "--device", "church", cwd=tmp_path, **server.environment) as program,
+        started("run", "--device", "church", cwd=tmp_path, **tiny, **server.environment) as program,
     ):
         program.wait_for("ready")
         server.play(greeting).wait(60)

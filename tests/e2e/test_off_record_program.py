@@ -48,7 +48,8 @@ def history(program: Program) -> list[dict[str, Any]]:
 
 def test_killed_right_after_it_the_words_are_gone_for_ever(tmp_path: Path) -> None:
     run = ("run", "--input", str(SERMON))
-    with started(*run, cwd=tmp_path) as program:
+    tiny = {"STARK_TRANSLATE__TRANSLATE__FINAL__MODEL": "tiny"}
+    with started(*run, cwd=tmp_path, **tiny) as program:
         program.wait_for("ready")
         with coordinator(program, tmp_path) as socket:
             finals = [until(socket, "caption", final=True) for _ in range(3)]
@@ -61,7 +62,7 @@ def test_killed_right_after_it_the_words_are_gone_for_ever(tmp_path: Path) -> No
             program.process.send_signal(signal.SIGKILL)
         program.end()
 
-    with started(*run, cwd=tmp_path) as program:
+    with started(*run, cwd=tmp_path, **tiny) as program:
         program.wait_for("ready")
         assert program.folder == folder
         assert history(program) == []

@@ -102,13 +102,13 @@ async def operate(program: Program, token: str, own: Path) -> None:
         assert not (await command("undo"))["blank"]
         await until(phone, lambda m: m["type"] == "status" and m["state"] != "blank")
 
-        await command("add-rule", heard="the", write="Zebaoth")
+        await command("add-rule", heard="the lord", write="Zebaoth")
         assert [rule.write for rule in parse_rules(own.read_text(), "own")] == ["Zebaoth"]
         taught = await until(
             coordinator, lambda m: m["type"] == "utterance" and "Zebaoth" in (m["text"] or "")
         )
         fix = taught["corrections"][0]
-        assert (fix["rule"], fix["found"].lower()) == ("zebaoth", "the")
+        assert (fix["rule"], fix["found"].lower()) == ("zebaoth", "the lord")
         await phone.send(orjson.dumps({"type": "ack", "seq": 10**9}).decode())  # never published
         health = await until(coordinator, lambda m: m["type"] == "health")
         assert {(row["kind"], row["clients"]) for row in health["displays"]} == {
@@ -120,7 +120,8 @@ async def operate(program: Program, token: str, own: Path) -> None:
 
 
 def test_an_operator_at_work(tmp_path: Path) -> None:
-    with started("run", "--input", str(SERMON), cwd=tmp_path) as program:
+    tiny = {"STARK_TRANSLATE__TRANSLATE__FINAL__MODEL": "tiny"}
+    with started("run", "--input", str(SERMON), cwd=tmp_path, **tiny) as program:
         told = program.wait_for("operator")
         assert told["page"] == f"{program.address}/operator"
         token = (tmp_path / told["token"]).read_text().strip()
@@ -172,8 +173,8 @@ def test_a_check_at_the_desk_tries_the_engines_that_run(tmp_path: Path) -> None:
         *("model-stt", "golden-stt", "model-marian", "golden-marian"),
         *("model-gemma", "golden-gemma"),
     ]
-    assert "cross" in found["golden-stt"]["line"]
-    assert "cruz" in found["golden-gemma"]["line"]
+    assert "all evil" in found["golden-stt"]["line"]
+    assert "Señor" in found["golden-gemma"]["line"]
     assert "starter" in found["model-stt"]["fix"]
     assert found["level"]["verdict"] == "failed"
     assert "nobody can be heard" in found["level"]["line"]

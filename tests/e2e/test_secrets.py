@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 import soundfile
 
-from scripts.support.program import SERMON, call, started
+from scripts.support.program import SERMON, started
+from tests.support.cli import told
 
 pytestmark = pytest.mark.slow
 
@@ -46,29 +47,31 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_no_secret_is_printed_written_or_served(folder: Path) -> None:
-    told = {}
+def test_no_secret_is_printed_written_or_served(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    seen = {}
     for arguments in (["config"], ["config", "--changed"], ["check", "--input", "short.wav"]):
-        done = call(*arguments, cwd=folder)
-        told[" ".join(arguments)] = done.stdout + done.stderr
-    assert 'token = "set"' in told["config --changed"]
-    assert 'url = "http://127.0.0.1:9"' in told["config --changed"]
+        done = told(capsys, *arguments, cwd=folder)
+        seen[" ".join(arguments)] = done.stdout + done.stderr
+    assert 'token = "set"' in seen["config --changed"]
+    assert 'url = "http://127.0.0.1:9"' in seen["config --changed"]
     with started("run", "--input", "short.wav", cwd=folder) as program:
         program.until(lambda: [r for r in program.log if r.get("event") == "caption"], 90)
         for path in ("healthz", "metrics", "address"):
             with urllib.request.urlopen(f"{program.address}/{path}", timeout=10) as answer:
-                told[path] = answer.read().decode()
-        told["command lines"] = command_lines(program.process.pid)
+                seen[path] = answer.read().decode()
+        seen["command lines"] = command_lines(program.process.pid)
         assert program.end() == 0
-        told["log"] = f"{program.log} {program.noise}"
+        seen["log"] = f"{program.log} {program.noise}"
         faults = {r.get("code") for r in program.log}
         assert {"output-unreachable"} & faults, "the secrets have been used"
-    told["report"] = call("report", cwd=folder).stdout
+    seen["report"] = told(capsys, "report", cwd=folder).stdout
     for file in (folder / "sessions").rglob("*"):
         if file.is_file():
-            told[str(file)] = file.read_bytes().decode("utf-8", "replace")
-    assert len(told) > 12
-    assert [place for place, text in told.items() if "hush" in text] == []
+            seen[str(file)] = file.read_bytes().decode("utf-8", "replace")
+    assert len(seen) > 12
+    assert [place for place, text in seen.items() if "hush" in text] == []
 
 
 @pytest.mark.parametrize(
@@ -82,7 +85,7 @@ def test_no_secret_is_printed_written_or_served(folder: Path) -> None:
     ],
 )
 def test_an_error_in_its_own_line_does_not_tell_a_secret(
-    tmp_path: Path, line: str, mistake: str
+    tmp_path: Path, line: str, mistake: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     key, _, value = line.partition(" = ")
     section = SETTINGS.partition(line)[0].rpartition("[")[2].partition("]")[0]
@@ -93,7 +96,7 @@ def test_an_error_in_its_own_line_does_not_tell_a_secret(
         "address": value.replace("://", ":/"),
     }[mistake]
     (tmp_path / "config.toml").write_text(f"[{section}]\n{key} = {wrong}\n")
-    done = call("config", cwd=tmp_path)
+    done = told(capsys, "config", cwd=tmp_path)
     assert done.returncode == 78
     assert key in done.stderr
     assert "hush" not in done.stdout + done.stderr

@@ -9,7 +9,7 @@ import pytest
 
 from pipeline.cli.main import main
 from pipeline.models.resolve import resolve
-from scripts.support.program import SERMON, call
+from scripts.support.program import SERMON
 
 FILES = {
     "unknown key": ("[audio]\ndevise = 'x'\n", "Did you mean audio.device? [config-unknown-key]"),
@@ -77,15 +77,17 @@ def test_a_name_that_is_not_utf_8_is_refused(
 
 
 @pytest.mark.slow
-def test_a_language_that_no_model_can_name_is_a_wrong_setting(tmp_path: Path) -> None:
+def test_a_language_that_no_model_can_name_is_a_wrong_setting(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It is only noticed by an engine, in its thread, and still ends with 78."""
-    env = {
-        "STARK_TRANSLATE__TRANSLATE__TARGET": "xx",
-        # By their paths, of whose languages nobody knows.
-        "STARK_TRANSLATE__TRANSLATE__PARTIAL__MODEL": str(resolve("marian", "starter")),
-        "STARK_TRANSLATE__TRANSLATE__FINAL__MODEL": str(resolve("gemma", "tiny")),
-    }
-    done = call("run", "--port", "0", "--input", str(SERMON), cwd=tmp_path, env=env)
-    assert done.returncode == 78
-    assert "no language with the code 'xx'" in done.stderr.splitlines()[-1]
-    assert "[lang-unknown]" in done.stderr
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("STARK_TRANSLATE__TRANSLATE__TARGET", "xx")
+    # By their paths, of whose languages nobody knows.
+    partial, final = resolve("marian", "starter"), resolve("gemma", "tiny")
+    monkeypatch.setenv("STARK_TRANSLATE__TRANSLATE__PARTIAL__MODEL", str(partial))
+    monkeypatch.setenv("STARK_TRANSLATE__TRANSLATE__FINAL__MODEL", str(final))
+    assert main(["run", "--port", "0", "--input", str(SERMON)]) == 78
+    said = capsys.readouterr().err.splitlines()[-1]
+    assert "no language with the code 'xx'" in said
+    assert said.endswith("[lang-unknown]")

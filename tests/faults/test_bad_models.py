@@ -7,14 +7,17 @@ of trouble ends the start with one sentence, its code and the right exit code.
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from pipeline.cli.main import main
 from pipeline.core.resources import bundled
 from pipeline.models.library import MANIFEST, Manifest, StoredFile, digest, nobody
-from scripts.support.program import SERMON, call, started
+from scripts.support.program import SERMON, started
 from tests.support.model_fixtures import pulled, starter_files
 from tests.support.needs import needs_file
 from tests.support.sounds import wav
@@ -27,119 +30,71 @@ GEMMA = bundled("models", "tiny", "gemma")
 GGUF = "model.gguf"
 KEYS = {"stt": "STT", "marian": "TRANSLATE__PARTIAL", "gemma": "TRANSLATE__FINAL"}
 
+Refused = Callable[..., None]
 
-def refused(tmp_path: Path, role: str, model: Path, code: str, *says: str) -> None:
+
+@pytest.fixture
+def refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Refused:
     needs_file(STT, MARIAN, GEMMA)
     wav(tmp_path / "a.wav", np.zeros(16_000))
-    done = call(
-        *("run", "--port", "0", "--input", "a.wav", "--pace", "fast"),
-        cwd=tmp_path,
-        env={f"STARK_TRANSLATE__{KEYS[role]}__MODEL": str(model)},
-    )
-    assert done.returncode == 1, done.stderr
-    last = done.stderr.splitlines()[-1]
-    assert last.startswith("stark-translate: "), done.stderr
-    assert last.endswith(f"[{code}]")
-    for word in (str(model), *says):
-        assert word in last
+    monkeypatch.chdir(tmp_path)
+
+    def check(role: str, model: Path, code: str, *says: str) -> None:
+        monkeypatch.setenv(f"STARK_TRANSLATE__{KEYS[role]}__MODEL", str(model))
+        section, engine = ("PARTIAL", "none") if role == "gemma" else ("FINAL", "marian")
+        monkeypatch.setenv(f"STARK_TRANSLATE__TRANSLATE__{section}__ENGINE", engine)
+        assert main(["run", "--port", "0", "--input", "a.wav", "--pace", "fast"]) == 1
+        last = capsys.readouterr().err.splitlines()[-1]
+        assert last.startswith("stark-translate: "), last
+        assert last.endswith(f"[{code}]")
+        for word in (str(model), *says):
+            assert word in last
+
+    return check
 
 
-def truncated(folder: Path, tmp_path: Path, name: str, share: float) -> Path:
+def truncated(folder: Path, copy: Path, name: str, share: float) -> Path:
     """Return a copy of a model in which one file ends early."""
     needs_file(folder)
-    copy = tmp_path / "copy"
     shutil.copytree(folder, copy)
     data = (copy / name).read_bytes()
     (copy / name).write_bytes(data[: round(len(data) * share)])
     return copy
 
 
-def test_marian_is_no_recognizer(tmp_path: Path) -> None:
-    refused(tmp_path, "stt", MARIAN, "model-wrong-kind", "stt.model", "not a Whisper model")
+def test_marian_is_no_recognizer(refused: Refused) -> None:
+    refused("stt", MARIAN, "model-wrong-kind", "stt.model", "not a Whisper model")
 
 
-def test_whisper_is_no_translator(tmp_path: Path) -> None:
-    refused(
-        tmp_path, "marian", STT, "model-wrong-kind", "translate.partial.model", "not a translation"
-    )
+def test_whisper_is_no_translator(refused: Refused) -> None:
+    refused("marian", STT, "model-wrong-kind", "translate.partial.model", "not a translation")
 
 
-def test_a_folder_is_no_gguf(tmp_path: Path) -> None:
-    refused(tmp_path, "gemma", MARIAN, "model-wrong-kind", "translate.final.model", ".gguf")
+def test_a_folder_is_no_gguf(refused: Refused) -> None:
+    refused("gemma", MARIAN, "model-wrong-kind", "translate.final.model", ".gguf")
 
 
-@pytest.mark.parametrize("role", ["stt", "marian"])
-def test_a_file_is_no_folder(tmp_path: Path, role: str) -> None:
-    refused(tmp_path, role, STT / "model.bin", "model-wrong-kind", "folder that holds model.bin")
+def test_a_file_is_no_folder(refused: Refused) -> None:
+    refused("marian", STT / "model.bin", "model-wrong-kind", "folder that holds model.bin")
 
 
-@pytest.mark.parametrize("role", ["stt", "marian"])
-def test_an_empty_folder_lacks_everything(tmp_path: Path, role: str) -> None:
+def test_an_empty_folder_lacks_everything(refused: Refused, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
-    refused(tmp_path, role, tmp_path / "empty", "model-missing", "lacks model.bin")
+    refused("stt", tmp_path / "empty", "model-missing", "lacks model.bin")
 
 
-@pytest.mark.parametrize(
-    ("role", "name", "share"),
-    [
-        ("stt", "model.bin", 0.999),
-        ("stt", "model.bin", 0.0),
-        ("stt", "tokenizer.json", 0.5),
-        ("marian", "model.bin", 0.999),
-        ("marian", "source.spm", 0.5),
-        ("marian", "shared_vocabulary.json", 0.5),
-    ],
-)
-def test_a_truncated_file_is_a_broken_model(
-    tmp_path: Path, role: str, name: str, share: float
-) -> None:
-    folder = STT if role == "stt" else MARIAN
-    refused(tmp_path, role, truncated(folder, tmp_path, name, share), "model-broken", "again")
+@pytest.mark.parametrize("role", ["stt", "marian"])
+def test_a_truncated_file_is_a_broken_model(refused: Refused, tmp_path: Path, role: str) -> None:
+    where = (STT, "model.bin", 0.999) if role == "stt" else (MARIAN, "shared_vocabulary.json", 0.5)
+    folder, name, share = where
+    refused(role, truncated(folder, tmp_path / "copy", name, share), "model-broken", "again")
 
 
-@pytest.mark.parametrize(
-    ("kind", "section", "setback"),
-    [
-        ("marian", "partial", "the quick translator failed"),
-        ("pulled", "partial", "the quick translator failed"),
-        ("gemma", "final", "the final translator failed"),
-    ],
-)
-def test_a_broken_model_of_a_further_language_costs_that_language_only(
-    tmp_path: Path, kind: str, section: str, setback: str
-) -> None:
-    variable = {}
-    if kind == "gemma":
-        needs_file(GEMMA)
-        model = str(next((truncated(GEMMA, tmp_path, GGUF, 0.5)).glob("*.gguf")))
-    elif kind == "marian":
-        model = str(truncated(MARIAN, tmp_path, "model.bin", 0.9))
-    else:
-        folder, model = tmp_path / "models", "opus-mt-en-fr"
-        pulled(folder, model, "marian", starter_files("marian"))
-        next(folder.rglob("source.spm")).unlink()
-        variable["STARK_TRANSLATE__MODELS__DIRECTORY"] = str(folder)
-    (tmp_path / "config.toml").write_text(
-        "[[translate.targets]]\nlang = 'fr'\nrest = false\n"
-        f"{section} = {{ model = {model!r} }}\n"
-        + ("partial = { engine = 'none' }\n" if section == "final" else "")
-    )
-    with started("run", "--input", str(SERMON), cwd=tmp_path, **variable) as program:
-        fault = program.wait_for("fault")
-        program.until(lambda: len(program.journal()) >= 2, 120, "captions")
-        told = program.health()["languages"][0]["setback"]
-        assert program.stop() == 0
-    assert fault["code"] == "model-broken"
-    assert "fr" in fault["stage"]
-    assert told.startswith("French: ")
-    assert setback in told
-    assert {line["target"]["lang"] for line in program.journal()} == {"es"}
-
-
-def test_a_bit_that_flips_in_a_model_is_told_while_it_serves(tmp_path: Path) -> None:
-    """It loads without a word; its hash tells, in the background."""
+def flipped(model: Path) -> Path:
+    """Make a copy of Marian in which a bit has flipped, with a list of what was there before."""
     needs_file(MARIAN)
-    model = tmp_path / "marian"
     shutil.copytree(MARIAN, model)
     files = tuple(
         StoredFile(
@@ -156,10 +111,52 @@ def test_a_bit_that_flips_in_a_model_is_told_while_it_serves(tmp_path: Path) -> 
     content = bytearray((model / "model.bin").read_bytes())
     content[len(content) * 2 // 3] ^= 1
     (model / "model.bin").write_bytes(content)
-    wav(tmp_path / "a.wav", np.zeros(16_000 * 120))
-    variable = {"STARK_TRANSLATE__TRANSLATE__PARTIAL__MODEL": str(model)}
-    with started("run", "--input", "a.wav", cwd=tmp_path, **variable) as program:
-        fault = program.wait_for("fault")
+    return model
+
+
+def test_broken_models_of_further_languages_cost_those_only_and_a_flipped_bit_is_told(
+    tmp_path: Path,
+) -> None:
+    """What has a flipped bit loads without a word; its hash tells, in the background."""
+    own, models, pulled_one = tmp_path / "own", tmp_path / "models", "opus-mt-en-fr"
+    pulled(models, pulled_one, "marian", starter_files("marian"))
+    next(models.rglob("source.spm")).unlink()
+    broken = {
+        "fr": ("French", "partial", pulled_one),
+        "de": ("German", "partial", truncated(MARIAN, tmp_path / "m", "model.bin", 0.9)),
+        "it": ("Italian", "final", truncated(GEMMA, tmp_path / "g", GGUF, 0.5) / GGUF),
+    }
+    text = ""
+    for lang, (_, section, model) in broken.items():
+        text += f"[[translate.targets]]\nlang = '{lang}'\nrest = false\n"
+        text += f"{section} = {{ model = '{model}' }}\n"
+        text += (
+            "final = { engine = 'marian' }\n"
+            if section == "partial"
+            else "partial = { engine = 'none' }\n"
+        )
+    (tmp_path / "config.toml").write_text(text)
+    env = {
+        "STARK_TRANSLATE__MODELS__DIRECTORY": str(models),
+        "STARK_TRANSLATE__TRANSLATE__PARTIAL__MODEL": str(flipped(own)),
+    }
+
+    def faults(code: str) -> list[dict[str, Any]]:
+        return [e for e in program.records("event") if e.get("code") == code]
+
+    with started("run", "--input", str(SERMON), cwd=tmp_path, **env) as program:
+        program.wait_for("ready")
+        program.until(lambda: len(faults("model-broken")) == len(broken), what="broken models")
+        program.until(lambda: faults("model-changed"), what="flipped bit")
+        program.until(lambda: len(program.journal()) >= 2, what="captions")
+        told = {each["lang"]: each["setback"] for each in program.health()["languages"]}
+        (changed,) = faults("model-changed")
+        stages = {fault["stage"] for fault in faults("model-broken")}
         assert program.stop() == 0
-    assert fault["code"] == "model-changed"
-    assert str(model / "model.bin") in fault["message"]
+    assert str(own / "model.bin") in changed["message"]
+    who = {"partial": "the quick translator failed", "final": "the final translator failed"}
+    for lang, (name, section, _) in broken.items():
+        assert told[lang].startswith(f"{name}: ")
+        assert who[section] in told[lang]
+        assert any(lang in stage for stage in stages)
+    assert {line["target"]["lang"] for line in program.journal()} == {"es"}

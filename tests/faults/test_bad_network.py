@@ -93,75 +93,70 @@ async def test_a_display_that_hangs_up_in_the_middle_of_a_message_is_forgotten()
 
 
 @pytest.mark.slow
-def test_more_connections_than_the_system_gives_cost_no_caption(tmp_path: Path) -> None:
-    """The real program with 64 file descriptors and 100 connections that ask for nothing."""
-    with started("run", "--input", str(SERMON), cwd=tmp_path) as program:
-        program.wait_for("ready")
-        _, hard = resource.prlimit(program.process.pid, resource.RLIMIT_NOFILE)
-        resource.prlimit(program.process.pid, resource.RLIMIT_NOFILE, (64, hard))
-        host, port = program.address.removeprefix("http://").split(":")
-        crowd = [socket.create_connection((host, int(port))) for _ in range(100)]
-        program.wait_for("nobody can join")
-        before = len(program.journal())
-        program.until(lambda: len(program.journal()) >= before + 2, what="caption")
-        assert [line["event"] for line in program.log].count("nobody can join") == 1
-        for each in crowd:
-            each.close()
-
-        async def joins() -> bool:
-            async with connect(program.socket(), open_timeout=30) as display:
-                return bool(await display.recv())
-
-        assert asyncio.run(joins())
-        assert program.stop() == 0
-
-
-@pytest.mark.slow
-def test_two_addresses_that_fill_the_hall_leave_room_for_this_machine_and_for_operators(
+def test_neither_too_few_descriptors_nor_a_full_hall_keep_captions_and_operators_out(
     tmp_path: Path,
 ) -> None:
-    """The real program, displays that answer pings, and then silence from three more addresses."""
+    """The real program: 64 file descriptors and 100 connections that ask for nothing, and then
+    two addresses that fill the hall, and silence from three more.
+    """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 8192), hard))
+    many = (min(hard, 8192), hard)
+    resource.setrlimit(resource.RLIMIT_NOFILE, many)
     silent: list[socket.socket] = []
     try:
         small = {"STARK_TRANSLATE__SERVER__MAX_CLIENTS": "200"}  # so the port has 700 connections
         with started("run", "--input", str(SERMON), cwd=tmp_path, **small) as program:
             program.wait_for("ready")
+            resource.prlimit(program.process.pid, resource.RLIMIT_NOFILE, (64, hard))
             port = int(program.address.rpartition(":")[2])
+            crowd = [socket.create_connection(("127.0.0.1", port)) for _ in range(100)]
+            program.wait_for("nobody can join")
+            before = len(program.journal())
+            program.until(lambda: len(program.journal()) >= before + 2, what="caption")
+            assert [line["event"] for line in program.log].count("nobody can join") == 1
+            for each in crowd:
+                each.close()
+
+            async def joins() -> bool:
+                async with connect(program.socket(), open_timeout=30) as display:
+                    return bool(await display.recv())
+
+            assert asyncio.run(joins())
+            resource.prlimit(program.process.pid, resource.RLIMIT_NOFILE, many)
             token = (tmp_path / "sessions" / "operator-token").read_text().strip()
-
-            async def come() -> None:
-                tablet = await display(port, "127.0.0.9", token)
-                await tablet.close()
-                async with contextlib.AsyncExitStack() as crowd:
-                    for address in ("127.0.0.2", "127.0.0.3"):
-                        for _ in range(100):
-                            await crowd.enter_async_context(await display(port, address))
-                    for address in ("127.0.0.4", "127.0.0.5"):
-                        with pytest.raises(InvalidStatus):
-                            await display(port, address)
-                    for number in range(3 * 400):
-                        place, source = ("127.0.0.1", port), (f"127.0.0.{6 + number // 400}", 0)
-                        silent.append(socket.create_connection(place, 10, source))
-                    for address in ("127.0.0.1", "127.0.0.9"):
-                        operator = await display(port, address, token)
-                        assert await may_command(operator)
-                        await operator.close()
-                    # Who asks gets a page as well, from wherever it comes.
-                    reader, writer = await asyncio.open_connection(
-                        "127.0.0.1", port, local_addr=("127.0.0.5", 0)
-                    )
-                    writer.write(b"GET /address HTTP/1.1\r\nHost: x\r\n\r\n")
-                    assert (await reader.readline()).startswith(b"HTTP/1.1 200")
-                    writer.close()
-
-            asyncio.run(come())
+            asyncio.run(fill_the_hall(port, token, silent))
             assert program.stop() == 0
     finally:
         for each in silent:
             each.close()
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+async def fill_the_hall(port: int, token: str, silent: list[socket.socket]) -> None:
+    """See that this machine and operators get in all the same; `silent` gets the connections."""
+    tablet = await display(port, "127.0.0.9", token)
+    await tablet.close()
+    async with contextlib.AsyncExitStack() as crowd:
+        for address in ("127.0.0.2", "127.0.0.3"):
+            for _ in range(100):
+                await crowd.enter_async_context(await display(port, address))
+        for address in ("127.0.0.4", "127.0.0.5"):
+            with pytest.raises(InvalidStatus):
+                await display(port, address)
+        for number in range(3 * 400):
+            place, source = ("127.0.0.1", port), (f"127.0.0.{6 + number // 400}", 0)
+            silent.append(socket.create_connection(place, 10, source))
+        for address in ("127.0.0.1", "127.0.0.9"):
+            operator = await display(port, address, token)
+            assert await may_command(operator)
+            await operator.close()
+        # Who asks gets a page as well, from wherever it comes.
+        reader, writer = await asyncio.open_connection(
+            "127.0.0.1", port, local_addr=("127.0.0.5", 0)
+        )
+        writer.write(b"GET /address HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert (await reader.readline()).startswith(b"HTTP/1.1 200")
+        writer.close()
 
 
 async def display(port: int, address: str, token: str = "") -> ClientConnection:

@@ -38,7 +38,7 @@ from tests.support.sounds import speech, wav
 
 pytestmark = pytest.mark.slow
 
-TERM_AND_INT = pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+FAST_RUN = ("-m", "pipeline", "run", "--input", "a.wav", "--pace", "fast", "--port", "0")
 
 
 def end_event(service: Service) -> dict[str, object]:
@@ -56,29 +56,28 @@ class SlowToLoad(FakeRecognizer):
         self.until.wait(20)
 
 
-@TERM_AND_INT
-def test_while_a_model_loads_the_end_waits_for_it_and_is_clean(tmp_path: Path, number: int) -> None:
+def test_while_a_model_loads_the_end_waits_for_it_and_is_clean(tmp_path: Path) -> None:
     recognizer = SlowToLoad(SCRIPT)
 
     async def beside(service: Service) -> None:
-        send(number)
+        send(signal.SIGTERM)
         await asyncio.sleep(0.2)
         recognizer.until.set()
 
     service = Service(tmp_path, recognizer=recognizer)
     assert service.run(beside) == 0
     assert not service.app.is_stuck
-    assert end_event(service)["unfinished"] == 0
+    assert not service.app.has_begun
+    assert not (service.app.folder / "diagnostics.jsonl").exists()
 
 
-@TERM_AND_INT
-def test_twice_while_a_model_hangs_in_loading_it_ends_at_once(tmp_path: Path, number: int) -> None:
+def test_twice_while_a_model_hangs_in_loading_it_ends_at_once(tmp_path: Path) -> None:
     recognizer = SlowToLoad(SCRIPT)
 
     async def beside(service: Service) -> None:
-        send(number)
+        send(signal.SIGINT)
         await asyncio.sleep(0.1)
-        send(number)
+        send(signal.SIGINT)
 
     service = Service(tmp_path, recognizer=recognizer, flags={"session.drain_s": 300.0})
     began_s = time.monotonic()
@@ -88,11 +87,10 @@ def test_twice_while_a_model_hangs_in_loading_it_ends_at_once(tmp_path: Path, nu
     recognizer.until.set()
 
 
-@TERM_AND_INT
-def test_while_nobody_speaks(tmp_path: Path, number: int) -> None:
+def test_while_nobody_speaks(tmp_path: Path) -> None:
     async def beside(service: Service) -> None:
         await reached(lambda: service.app.health.record().state == "listening")
-        send(number)
+        send(signal.SIGINT)
 
     source = FakeSource(pcm_of([], 1.0), hold=True)
     service = Service(tmp_path, source=source, fast=False)
@@ -101,14 +99,11 @@ def test_while_nobody_speaks(tmp_path: Path, number: int) -> None:
     assert end_event(service)["unfinished"] == 0
 
 
-@TERM_AND_INT
-def test_in_the_middle_of_a_sentence_what_was_said_of_it_is_final(
-    tmp_path: Path, number: int
-) -> None:
+def test_in_the_middle_of_a_sentence_what_was_said_of_it_is_final(tmp_path: Path) -> None:
     async def beside(service: Service) -> None:
         async with service.connect() as socket:
             await until(socket, lambda m: m["type"] == "caption" and m["id"] == 2)
-            send(number)
+            send(signal.SIGTERM)
 
     service = Service(tmp_path, source=FakeSource(pcm_of(SCRIPT, DURATION_S), speed=4))
     assert service.run(beside) == 0
@@ -121,8 +116,6 @@ def test_in_the_middle_of_a_sentence_what_was_said_of_it_is_final(
     ("first", "second"),
     [
         (signal.SIGTERM, signal.SIGTERM),
-        (signal.SIGINT, signal.SIGINT),
-        (signal.SIGTERM, signal.SIGINT),
         (signal.SIGINT, signal.SIGTERM),
     ],
 )
@@ -155,8 +148,7 @@ def test_twice_while_the_last_captions_are_on_their_way_nothing_is_waited_for_or
     service.app._group.targets[0].translate.join(5)  # type: ignore[union-attr]
 
 
-@TERM_AND_INT
-def test_while_displays_are_told_goodbye(tmp_path: Path, number: int) -> None:
+def test_while_displays_are_told_goodbye(tmp_path: Path) -> None:
     """A display that never answers holds up the end for two seconds: signals change nothing."""
     deaf = socket.socket()
 
@@ -166,10 +158,10 @@ def test_while_displays_are_told_goodbye(tmp_path: Path, number: int) -> None:
         await reached(
             lambda: len(service.app._context.hub._clients) == 1 and bool(service.journal())
         )
-        send(number)
+        send(signal.SIGINT)
         await reached(lambda: service.app.health.record().state == "ended")
         for _ in range(3):
-            send(number)
+            send(signal.SIGINT)
             await asyncio.sleep(0.2)
         assert len(service.app._context.hub._clients) == 1
 
@@ -215,30 +207,12 @@ def test_a_hangup_reads_the_dictionary_again_and_ends_nothing(tmp_path: Path) ->
 # The real program
 
 
-@pytest.mark.slow
-def test_a_storm_of_hangups_and_then_the_end_is_a_few_reloads_and_a_clean_end(
-    tmp_path: Path,
-) -> None:
-    """Thousands a second once filled asyncio's pipe: traces on the terminal, and no end."""
-    wav(tmp_path / "a.wav", speech(30))
-    with started("run", "--input", "a.wav", cwd=tmp_path) as program:
-        program.wait_for("ready")
-        for _ in range(2):
-            for _ in range(10_000):
-                os.kill(program.process.pid, signal.SIGHUP)
-            program.wait_for("reloaded")
-        code = program.stop(signal.SIGTERM)
-    assert code == 0, program.noise
-    assert program.noise == []
-    reloads = [e for e in program.records("event") if e["event"] == "reloaded"]
-    assert 1 <= len(reloads) < 200
-    assert program.records("event")[-1]["event"] == "end"
+def test_a_storm_of_signals_ends_nothing_and_then_the_end_is_clean(tmp_path: Path) -> None:
+    """Windows that change, jobs that stop and go on, children, hangups, all mixed; then hangups.
 
-
-@pytest.mark.slow
-def test_a_storm_of_all_signals_that_terminals_send_ends_nothing(tmp_path: Path) -> None:
-    """Windows that change, jobs that stop and go on, children, hangups, all mixed, then the end."""
-    wav(tmp_path / "a.wav", speech(30))
+    Thousands of them a second once filled asyncio's pipe: traces on the terminal, and no end.
+    """
+    wav(tmp_path / "a.wav", speech(60))
     draw = random.Random(20261122)
     kinds = [signal.SIGHUP, signal.SIGWINCH, signal.SIGCONT, signal.SIGCHLD, signal.SIGPIPE]
     with started("run", "--input", "a.wav", cwd=tmp_path) as program:
@@ -250,27 +224,34 @@ def test_a_storm_of_all_signals_that_terminals_send_ends_nothing(tmp_path: Path)
             os.kill(program.process.pid, signal.SIGCONT)
         program.wait_for("reloaded")
         assert program.health()["state"] in {"listening", "speech"}
+        for _ in range(20_000):
+            os.kill(program.process.pid, signal.SIGHUP)
         code = program.stop(signal.SIGTERM)
     assert code == 0, program.noise
     assert program.noise == []
+    reloads = [e for e in program.records("event") if e["event"] == "reloaded"]
+    assert 1 <= len(reloads) < 200
     assert program.records("event")[-1]["event"] == "end"
 
 
-@pytest.mark.slow
-@TERM_AND_INT
-def test_from_its_first_moment_on_it_ends_soon_and_leaves_nothing_torn(
-    tmp_path: Path, number: int
-) -> None:
+def test_from_its_first_moment_on_it_ends_soon_and_leaves_nothing_torn(tmp_path: Path) -> None:
     """Before it serves, a signal ends it as it ends any program; from then on, cleanly."""
     wav(tmp_path / "a.wav", speech(30))
     codes = []
-    for delay_s in (0.0, 0.2, 0.5, 1.0, 2.0, None):
+    for delay_s, number in (
+        (0.0, signal.SIGTERM),
+        (0.2, signal.SIGINT),
+        (0.5, signal.SIGTERM),
+        (1.0, signal.SIGINT),
+        (2.0, signal.SIGTERM),
+        (None, signal.SIGINT),
+    ):
         with started("run", "--input", "a.wav", cwd=tmp_path) as program:
             if delay_s is None:
                 program.wait_for("serving")
             else:
                 time.sleep(delay_s)
-            code = program.stop(number, 30)
+            code = program.stop(number)
             codes.append(code)
             serving = any(line["event"] == "serving" for line in program.log)
             assert code in ((0,) if serving else (0, 1, -number)), (delay_s, program.noise)
@@ -284,42 +265,35 @@ def test_from_its_first_moment_on_it_ends_soon_and_leaves_nothing_torn(
         assert not content or content.endswith(b"}\n")
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("stream", ["stdout", "stderr"])
-def test_a_reader_that_leaves_ends_nothing(tmp_path: Path, stream: str) -> None:
-    """`stark-translate run | less`, and less is quit: SIGPIPE must not take the captions along."""
-    wav(tmp_path / "a.wav", speech(12))
+def test_a_reader_that_leaves_ends_nothing(tmp_path: Path) -> None:
+    """`stark-translate run 2>&1 | less`, and less is quit: SIGPIPE must not take captions along."""
+    wav(tmp_path / "a.wav", speech(7))
     reads, writes = os.pipe()
-    streams = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL} | {stream: writes}
     process = subprocess.Popen(
-        [sys.executable, "-m", "pipeline", "run", "--input", "a.wav", "--port", "0"],
-        cwd=tmp_path, env=environment(), stdout=streams["stdout"], stderr=streams["stderr"],
-    )  # fmt: skip
+        [sys.executable, *FAST_RUN], cwd=tmp_path, env=environment(), stdout=writes, stderr=writes
+    )
     os.close(writes)
     os.close(reads)
-    assert process.wait(120) == 0
+    assert process.wait(300) == 0
     assert len(journal(tmp_path)) >= 2
 
 
-@pytest.mark.slow
 def test_standard_streams_that_are_closed_harm_nothing(tmp_path: Path) -> None:
-    wav(tmp_path / "a.wav", speech(12))
-    line = "-m pipeline run --input a.wav --pace fast --port 0 <&- >&- 2>&-"
+    wav(tmp_path / "a.wav", speech(7))
     done = subprocess.run(
-        ["bash", "-c", f'exec "{sys.executable}" {line}'],
+        ["bash", "-c", f'exec "{sys.executable}" {" ".join(FAST_RUN)} <&- >&- 2>&-'],
         cwd=tmp_path,
         env=environment(),
-        timeout=120,
+        timeout=300,
         check=False,
     )
     assert done.returncode == 0
     assert len(journal(tmp_path)) >= 2
 
 
-@pytest.mark.slow
-def test_a_terminal_that_is_closed_ends_nothing(tmp_path: Path) -> None:
-    """The window is closed, or the connection to the machine breaks: the service goes on."""
-    wav(tmp_path / "a.wav", speech(18))
+def test_a_terminal_that_is_closed_ends_its_service(tmp_path: Path) -> None:
+    """The window is closed, or the connection to the machine breaks."""
+    wav(tmp_path / "a.wav", speech(120))
     child, terminal = pty.fork()
     if child == 0:
         os.chdir(tmp_path)
@@ -334,10 +308,10 @@ def test_a_terminal_that_is_closed_ends_nothing(tmp_path: Path) -> None:
         os.close(terminal)  # the kernel sends SIGHUP, and every write from now on fails
     _, status = os.waitpid(child, 0)
     assert os.waitstatus_to_exitcode(status) == 0
-    assert len(journal(tmp_path)) >= 3
     (diagnostics,) = tmp_path.glob("sessions/2*/diagnostics.jsonl")
     events = [orjson.loads(line) for line in diagnostics.read_bytes().splitlines()]
     assert events[-1].get("event", "summary") in ("end", "summary")
+    assert events[-1].get("audio_s", 0) < 100
 
 
 @pytest.mark.parametrize("unbuffered", ["", "1"])
@@ -350,7 +324,7 @@ def test_a_reader_that_left_before_the_result_is_no_crash(tmp_path: Path, unbuff
     )  # fmt: skip
     os.close(writes)
     os.close(reads)
-    assert process.communicate(timeout=60)[1] == b""
+    assert process.communicate(timeout=300)[1] == b""
     assert process.returncode == 1
 
 

@@ -5,27 +5,30 @@ from __future__ import annotations
 import signal
 import socket
 import urllib.request
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 import orjson
+import psutil
 import pytest
 
-from scripts.support.program import SERMON, call, started
+from pipeline.cli.main import main
+from scripts.support.program import SERMON, started
 from tests.support.sounds import wav
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
 NAME = "Bonhoeffer"
+SERMON_RUN = ("run", "--input", str(SERMON))
+QUIET_RUN = ("run", "--input", "quiet.wav")
 
 
 @pytest.fixture
-def church(tmp_path: Path) -> Path:
-    """Return a folder with a quiet recording, in which notes wait for the next service."""
+def church(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Go to a folder with a quiet recording, in which notes wait for the next service."""
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "sermon.txt").write_text(f"A sermon on {NAME}. {NAME} wrote letters.")
-    assert call("notes", "add", "sermon.txt", cwd=tmp_path).returncode == 0
-    wav(tmp_path / "quiet.wav", np.zeros(4 * 16_000))
+    assert main(["notes", "add", "sermon.txt"]) == 0
+    wav(tmp_path / "quiet.wav", np.zeros(2 * 16_000))
     return tmp_path
 
 
@@ -33,63 +36,55 @@ def folders(church: Path) -> list[str]:
     return [path.name for path in (church / "sessions").iterdir() if path.is_dir()]
 
 
-def knows_the_notes(church: Path) -> bool:
-    return NAME in call("notes", "show", cwd=church).stdout
+def fails(capsys: pytest.CaptureFixture[str], code: str, *arguments: str) -> None:
+    assert main(list(arguments)) == 1
+    assert f"[{code}" in capsys.readouterr().err
 
 
-@contextmanager
-def taken_port() -> Iterator[str]:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        yield str(taken.getsockname()[1])
+def knows_the_notes(capsys: pytest.CaptureFixture[str]) -> bool:
+    assert main(["notes", "show"]) == 0
+    return NAME in capsys.readouterr().out
 
 
-def test_a_service_that_is_started_twice_before_anybody_speaks_keeps_its_notes(
-    church: Path,
+def test_starts_that_come_to_nothing_leave_no_session_and_take_no_notes(
+    church: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for _ in range(2):
-        with started("run", "--input", "quiet.wav", cwd=church) as program:
+    """Then a service is killed, and goes on after a start that failed: it is no past service."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        fails(capsys, "port-in-use", *QUIET_RUN, "--port", port)
+        fails(capsys, "audio-", "run", "--device", "no such thing", "--port", "0")
+        assert folders(church) == []
+        with started(*QUIET_RUN, cwd=church) as program:
+            program.wait_for("serving")
+            assert program.stop(signal.SIGTERM) == 0
+            is_ready = any(line["event"] == "ready" for line in program.log)
+        assert bool(folders(church)) == is_ready
+        assert knows_the_notes(capsys)
+
+        # Nobody speaks; then it is killed before anybody speaks.
+        with started(*QUIET_RUN, cwd=church) as program:
             assert program.wait_for("notes")["names"] == 1
             assert program.end() == 0
-    with started("run", "--input", "quiet.wav", cwd=church) as program:
-        program.wait_for("ready", 120)
-        program.process.kill()
-        program.end()
-    with started("run", "--input", "quiet.wav", cwd=church) as program:
-        assert program.wait_for("notes")["names"] == 1
-        program.wait_for("ready", 120)
-        assert program.stop() == 0
-    assert knows_the_notes(church)
+        with started(*QUIET_RUN, cwd=church) as program:
+            program.wait_for("ready")
+            program.process.kill()
+            program.end()
 
-
-def test_starts_that_fail_leave_no_session_and_take_no_notes(church: Path) -> None:
-    run = ("run", "--input", "quiet.wav")
-    with taken_port() as port:
-        done = call(*run, "--port", port, cwd=church)
-    assert (done.returncode, "[port-in-use]" in done.stderr) == (1, True), done.stderr
-    done = call("run", "--device", "no such thing", "--port", "0", cwd=church)
-    assert (done.returncode, "[audio-" in done.stderr) == (1, True), done.stderr
-    assert folders(church) == []
-    with started(*run, cwd=church) as program:
-        program.wait_for("serving")
-        assert program.stop(signal.SIGTERM) == 0
-        is_ready = any(line["event"] == "ready" for line in program.log)
-    assert bool(folders(church)) == is_ready
-    assert knows_the_notes(church)
-
-
-def test_a_crashed_session_goes_on_after_a_start_that_failed_and_is_no_past_service(
-    tmp_path: Path,
-) -> None:
-    run = ("run", "--input", str(SERMON))
-    with started(*run, cwd=tmp_path) as program:
-        folder = program.folder
-        program.until(lambda: program.records("utterance"), 90)
-        program.process.kill()
-        program.end()
-    with taken_port() as port:
-        assert call(*run, "--port", port, cwd=tmp_path).returncode == 1
+        with started(*SERMON_RUN, cwd=church) as program:
+            assert program.wait_for("notes")["names"] == 1
+            folder = program.folder
+            program.until(lambda: program.records("utterance"))
+            children = psutil.Process(program.process.pid).children(recursive=True)
+            assert len(children) == 3
+            children[0].suspend()
+            program.process.kill()
+            program.end()
+        _, alive = psutil.wait_procs(children, 60)
+        assert not alive, "of a daemon that is killed no process is left"
+        fails(capsys, "port-in-use", *SERMON_RUN, "--port", port)
     everyone = {"STARK_TRANSLATE__SERVER__PAST_SERVICES": "everyone"}
-    with started(*run, cwd=tmp_path, **everyone) as program:
+    with started(*SERMON_RUN, cwd=church, **everyone) as program:
         program.wait_for("ready")
         assert program.folder == folder
         with urllib.request.urlopen(f"{program.address}/past", timeout=10) as answer:

@@ -1,4 +1,4 @@
-"""Loads a GGUF file as the daemon does: `python -m tests.fuzz.load_gguf FILE`.
+"""Loads GGUF files as the daemon does: `python -m tests.fuzz.load_gguf FILE...`, a line for each.
 
 In a process of its own, since llama.cpp is C++, and what it does wrong ends a process.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from pipeline.core import logs
 from pipeline.core.errors import EngineError, ModelError
 from pipeline.engines.llama_cpp.gemma import Gemma
 
@@ -27,4 +28,6 @@ def load(path: Path) -> str:
 
 
 if __name__ == "__main__":
-    print(load(Path(sys.argv[1])))
+    logs.configure("error", "auto")  # standard output is for what came of the files
+    for each in sys.argv[1:]:
+        print(load(Path(each)), flush=True)

@@ -18,7 +18,7 @@ from tests.support.material import FUZZ, damaged
 from tests.support.paths import ROOT
 
 pytestmark = pytest.mark.slow
-BATCHES = settings(FUZZ, max_examples=max(8, settings().max_examples // 100), deadline=90_000)
+BATCHES = settings(FUZZ, max_examples=max(3, settings().max_examples // 100), deadline=90_000)
 
 
 def encoded(form: str, channels: int = 1, rate: int = 16_000, subtype: str | None = None) -> bytes:

@@ -614,7 +614,7 @@ def play(kind: tuple[tuple[str, ...], tuple[str, str]], steps: list[Step]) -> No
 
 
 @given(kind=halls(), steps=_STEPS)
-@settings(FUZZ, max_examples=2 * settings().max_examples)
+@settings(FUZZ, max_examples=max(15, settings().max_examples // 2))
 def test_nothing_that_is_hidden_or_off_the_record_gets_out(
     kind: tuple[tuple[str, ...], tuple[str, str]], steps: list[Step]
 ) -> None:

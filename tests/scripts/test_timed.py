@@ -46,8 +46,10 @@ def test_one_that_goes_on_is_heard_of_meanwhile() -> None:
 def test_one_that_is_stopped_leaves_nothing_behind(
     tmp_path: Path, stop: signal.Signals, status: int
 ) -> None:
+    # What runs in the background of a shell ignores SIGINT, and so would what it starts.
     process = subprocess.Popen(
-        [TIMED, "Making tea.", "sh", "-c", f"echo on > {tmp_path}/on; exec sleep 0.3"],
+        ["env", "--default-signal=INT", TIMED, "Making tea.",
+         "sh", "-c", f"echo on > {tmp_path}/on; exec sleep 0.3"],
         stdout=subprocess.PIPE, text=True, env={"PATH": "/usr/bin:/bin"},
     )  # fmt: skip
     while not (tmp_path / "on").exists():

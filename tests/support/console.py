@@ -11,6 +11,8 @@ from tests.browser.conftest import Visit
 TABLET: dict[str, Any] = {"viewport": {"width": 1024, "height": 768}}
 OPEN = "/operator#token=secret"
 
+expect.set_options(timeout=60_000)  # on a busy computer; it costs nothing where all goes well
+
 
 def opened(visit: Visit, path: str = OPEN, **options: Any) -> Page:
     """Open the console and wait until it is let in."""

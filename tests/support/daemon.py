@@ -68,6 +68,7 @@ class Service:
                 "session.directory": str(tmp_path),
                 "session.drain_s": 5.0,
                 "dictionary.enabled": False,
+                "church.verses": "off",  # to read a Bible takes as long as the whole service
                 "audio.input": "script" if fast else "",
                 "audio.pace": "fast",
                 "operator.token": "secret",
@@ -111,7 +112,9 @@ class Service:
         return asyncio.run(both())
 
     def connect(self, query: str = "") -> connect:
-        return connect(f"ws://127.0.0.1:{self.app._context.hub.port}/ws{query}", compression=None)
+        # A queue that is full stops the reading, and then a close waits for ten seconds.
+        address = f"ws://127.0.0.1:{self.app._context.hub.port}/ws{query}"
+        return connect(address, compression=None, max_queue=None)
 
     def journal(self, name: str = "captions.jsonl") -> list[dict[str, Any]]:
         lines = (self.app.folder / name).read_bytes().splitlines()

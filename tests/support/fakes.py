@@ -66,6 +66,8 @@ class FakeSource:
     hold: bool = False
     speed: float = 0.0
     """0 is as fast as possible, 1 is real time."""
+    waits: Sequence[tuple[float, threading.Event]] = ()
+    """Second at which it waits for an event, in order."""
     name: str = "script"
     dropped_blocks: int = 0
     bad_samples: int = 0
@@ -75,7 +77,12 @@ class FakeSource:
         self.closed.clear()
 
     def blocks(self) -> Iterator[AudioBlock]:
+        waits = list(self.waits)
         for block in blocks_of(self.pcm):
+            while waits and block.start_sample >= waits[0][0] * SAMPLE_RATE:
+                _, event = waits.pop(0)
+                while not (event.is_set() or self.closed.wait(0.02)):
+                    pass
             if self.closed.is_set():
                 return
             if self.speed:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -194,37 +195,42 @@ def test_rate_warms_up_and_falls_with_time(progress: float, rate: float) -> None
     assert training.rate_at(progress) == pytest.approx(rate)
 
 
-def test_a_resumed_training_goes_on_from_its_time_and_weights(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def learn_sums(plan: training.Plan, stop_at: int = 0) -> tuple[Any, dict[str, Any]]:
+    """Train a line to add four numbers up; SIGTERM comes before step `stop_at`, counted from 1."""
+    torch.manual_seed(0)
+    model = torch.nn.Linear(4, 1)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=0.05)
+
+    def batches(rng: random.Random) -> Iterator[Any]:
+        for step in itertools.count(1):
+            if step == stop_at:
+                signal.raise_signal(signal.SIGTERM)
+            yield torch.tensor([[rng.random() for _ in range(4)]])
+
+    training.train(
+        model,
+        [optimizer],
+        batches=batches,
+        loss_of=lambda batch: (model(batch) - batch.sum()).square().mean(),
+        evaluate=lambda: "evaluated",
+        plan=plan,
+    )
+    return model, torch.load(plan.directory / "checkpoint.pt", weights_only=False)
+
+
+@pytest.fixture
+def _clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A step takes a fifth of a second."""
     ticks = itertools.count()
     monkeypatch.setattr(time, "monotonic", lambda: 0.2 * next(ticks))
 
-    def run(minutes: float, resume: bool) -> tuple[Any, dict[str, Any]]:
-        torch.manual_seed(0)
-        model = torch.nn.Linear(4, 1)
-        optimizer = torch.optim.AdamW(model.parameters(), lr=0.05)
 
-        def batches(rng: random.Random) -> Iterator[Any]:
-            while True:
-                yield torch.tensor([[rng.random() for _ in range(4)]])
-
-        def loss_of(batch: Any) -> Any:
-            return (model(batch) - batch.sum()).square().mean()
-
-        plan = training.Plan(tmp_path, minutes, resume=resume)
-        training.train(
-            model,
-            [optimizer],
-            batches=batches,
-            loss_of=loss_of,
-            evaluate=lambda: "evaluated",
-            plan=plan,
-        )
-        return model, torch.load(tmp_path / "checkpoint.pt", weights_only=False)
-
-    _, first = run(1, resume=False)
-    model, second = run(3, resume=True)
+@pytest.mark.usefixtures("_clock")
+def test_a_resumed_training_goes_on_from_its_time_and_weights(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, first = learn_sums(training.Plan(tmp_path, 1))
+    model, second = learn_sums(training.Plan(tmp_path, 3, resume=True))
     assert first["elapsed_s"] == pytest.approx(60, abs=1)
     assert first["step"] == pytest.approx(300, abs=5)
     assert second["elapsed_s"] == pytest.approx(180, abs=1)
@@ -232,3 +238,11 @@ def test_a_resumed_training_goes_on_from_its_time_and_weights(
     assert second["loss"] < 0.1 * first["loss"] + 0.01
     assert model.weight.detach().numpy() == pytest.approx(1.0, abs=0.2)
     assert "stopped at 3.0 min, step 9" in capsys.readouterr().out
+
+
+def test_sigterm_saves_and_ends_a_training(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, saved = learn_sums(training.Plan(tmp_path, 60), stop_at=5)
+    assert saved["step"] == 4
+    assert "stopped at 0.0 min, step 4: evaluated" in capsys.readouterr().out

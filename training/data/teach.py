@@ -34,20 +34,22 @@ BATCH = 192
 LONGEST = 80
 TATOEBA = 40_000
 ENDS = frozenset({pieces.END_OF_TURN_ID, pieces.EOS})
+_WRITTEN = ("sermon", "everyday", corpora.MODERN, corpora.TALK)
 _SEED = 7
 
 
-def sources(splits: Sequence[corpora.Split], count: int) -> list[str]:
-    """Return the English to translate: all that was written for this project, `count` of Tatoeba.
+def sources(splits: Sequence[corpora.Split], count: int, written: int | None = None) -> list[str]:
+    """Return the English to translate: what was written for this project, `count` of Tatoeba.
 
-    Nothing that is measured with, in any language.
+    Of the former `written` sentences at most. Nothing that is measured with, in any language.
     """
     unseen = {corpora.words(pair.en) for split in splits for pair in measured(split)}
     found: dict[tuple[str, ...], str] = {}
     for split in splits:
-        for source in ("sermon", "everyday", corpora.MODERN):
+        for source in _WRITTEN:
             for pair in split.training.get(source, ()):
                 found.setdefault(corpora.words(pair.en), pair.en)
+    found = dict(itertools.islice(found.items(), written))
     others = [pair.en for split in splits for pair in split.training.get("tatoeba", ())]
     for english in random.Random(_SEED).sample(others, min(count, len(others))):
         found.setdefault(corpora.words(english), english)
@@ -99,6 +101,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     corpora.add_options(parser)
     parser.add_argument("--out", type=Path, required=True, help="for taught_LANG.tsv")
     parser.add_argument("--count", type=int, default=TATOEBA, help="of Tatoeba (%(default)s)")
+    parser.add_argument("--written", type=int, help="of what was written for us, at most (all)")
     parser.add_argument("--threads", type=int, default=2, help="%(default)s")
     options = parser.parse_args(arguments)
     return exit_code_of(lambda: run(options))
@@ -109,7 +112,7 @@ def run(options: argparse.Namespace) -> None:
     torch.set_num_threads(options.threads)
     splits = corpora.splits_of(options)
     model, tokenizer = load_base(options.model)
-    texts = sources(splits, options.count)
+    texts = sources(splits, options.count, options.written)
     options.out.mkdir(parents=True, exist_ok=True)
     for target in options.target:
         path = corpora.taught_file(options.out, target)

@@ -30,13 +30,13 @@ REFERENCES = 20_000
 AT_LEAST = 8
 
 
-def texts_of(split: corpora.Split) -> Iterator[str]:
+def texts_of(split: corpora.Split, references: int = REFERENCES) -> Iterator[str]:
     """Yield all training text, the names that `mixture` puts in, and Bible references."""
     for pairs in split.training.values():
         for pair in pairs:
             yield pair.en
             yield mixture.of_today(pair, split.target)
-    for pair in mixture.practice(REFERENCES, random.Random(0), split.target):
+    for pair in mixture.practice(references, random.Random(0), split.target):
         yield pair.en
         yield pair.target
     yield from [starter_text("", split.target)] * AT_LEAST
@@ -71,6 +71,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         help="lists of words, as of a spelling dictionary: those of one piece stay so")  # fmt: skip
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--at-least", type=int, default=AT_LEAST, help="uses of a piece that stays")
+    parser.add_argument("--references", type=int, default=REFERENCES,
+        help="to the Bible, made up to practise (%(default)s)")  # fmt: skip
     options = parser.parse_args(arguments)
     return exit_code_of(lambda: run(options))
 
@@ -78,7 +80,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def run(options: argparse.Namespace) -> None:
     """Cut as the options say. Raises StarkError."""
     whole = gemma_gguf.read(options.gguf)
-    texts = (text for split in corpora.splits_of(options) for text in texts_of(split))
+    splits = corpora.splits_of(options)
+    texts = (text for split in splits for text in texts_of(split, options.references))
     words = with_lower_case(subwords.count_words(texts))
     for path in options.words:
         words += whole_words(path.read_text("utf-8").split(), whole.mergeable)

@@ -14,6 +14,7 @@ At the end, and with `--merge` alone, `--out`/merged is what export_gemma takes.
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import math
 import random
@@ -244,10 +245,9 @@ def follow(
     )
 
 
-def run(options: argparse.Namespace) -> None:
+def run(options: argparse.Namespace, splits: Sequence[corpora.Split]) -> None:
     """Train, with all workers. Raises StarkError."""
     base, tokenizer = load_base(options.base)
-    splits = corpora.splits_of(options)
     model = prepare(base, options)
     elapsed_s = restore(model, options.out)["elapsed_s"] if options.resume else 0.0
     for parameter in model.parameters():
@@ -275,6 +275,8 @@ def run(options: argparse.Namespace) -> None:
         )
         for number in range(1, options.workers)
     ]  # fmt: skip
+    if others:
+        importlib.import_module("torch._dynamo")  # torch.optim takes it: seconds, here only once
     for other in others:
         other.start()
     try:
@@ -300,10 +302,9 @@ def restore(model: nn.Module, folder: Path) -> dict[str, float]:
     return {name: saved[name] for name in ("step", "elapsed_s", "loss")}
 
 
-def merge(options: argparse.Namespace) -> None:
+def merge(options: argparse.Namespace, splits: Sequence[corpora.Split]) -> None:
     """Write what export_gemma takes, and a manifest with the last figures. Raises StarkError."""
     base, tokenizer = load_base(options.base)
-    splits = corpora.splits_of(options)
     model = prepare(base, options)
     figures = restore(model, options.out)
     if isinstance(model, LowRankGemma):
@@ -342,9 +343,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     torch.set_num_threads(options.threads)
 
     def work() -> None:
+        splits = corpora.splits_of(options)
         if not options.merge:
-            run(options)
-        merge(options)
+            run(options, splits)
+        merge(options, splits)
 
     return exit_code_of(work)
 

@@ -4,7 +4,7 @@ import { FollowList } from "../render/follow_list.js";
 import { blocksOf } from "../shared/blocks.js";
 import { textFor } from "../shared/captions.js";
 import { afterPaint, Connection } from "../shared/connection.js";
-import { pickLang, setLanguage, translatePage, words } from "../shared/i18n.js";
+import { languageName, pickLang, setLanguage, translatePage, words } from "../shared/i18n.js";
 import { renderNotice } from "../shared/notice.js";
 import { Session } from "../shared/session.js";
 import { statusName, statusTone } from "../shared/status.js";
@@ -12,10 +12,11 @@ import { forgetLinkLanguage, loadPreferences, savePreferences } from "./preferen
 
 const HISTORY = 500;
 const FIRST_CAPTIONS = 16; // More than fill a phone's screen; js/audience/preconnect.js asks for as many.
+const HINT_MS = 10_000;
 
 const root = document.documentElement;
-const [status, statusText, notice, announcement, list, live, open] = [
-  "status", "status-text", "notice", "announcement", "captions", "live", "open",
+const [status, statusText, notice, announcement, list, live, aloud, hint, open] = [
+  "status", "status-text", "notice", "announcement", "captions", "live", "aloud", "hint", "open",
 ].map((id) => document.getElementById(id));
 
 const session = new Session({ limit: HISTORY });
@@ -25,6 +26,8 @@ let table = words("en");
 // What is not needed for the first captions is fetched after them.
 let isRestAsked = false;
 let sheet = null;
+let speaker = null;
+let hintTimer = 0;
 let announce = () => {};
 let clearAnnouncer = () => {};
 let staysAwake = true;
@@ -33,6 +36,7 @@ const followList = new FollowList(document.getElementById("scroller"), list, (is
   live.hidden = isFollowing;
 });
 live.addEventListener("click", () => followList.toEnd());
+aloud.addEventListener("click", toggleAloud);
 open.addEventListener("click", async () => (await loadSettings()).open());
 
 function choose(name, value) {
@@ -63,12 +67,59 @@ function updateSettings() {
 async function loadRest() {
   try {
     ({ announce, clearAnnouncer } = await import("./announcer.js"));
+    await askLanguage();
     await loadSettings();
+    if (window.speechSynthesis) {
+      // Ready before it is asked for: a phone speaks only in answer to a touch, not to what a touch has fetched.
+      const { Speaker } = await import("./speaker.js");
+      speaker = new Speaker(window.speechSynthesis);
+      aloud.hidden = false;
+    }
     const { keepAwake } = await import("../shared/wakelock.js");
     staysAwake = await keepAwake();
     updateSettings();
   } catch (error) {
     console.info("not fetched:", error.message);
+  }
+}
+
+function toggleAloud() {
+  const { lang } = session;
+  if (speaker.isOn) speaker.stop();
+  else if (speaker.hasVoice(lang)) speaker.start(session.captions.visible(lang), lang, languageName(lang));
+  aloud.setAttribute("aria-pressed", speaker.isOn);
+  if (speaker.isOn) showHint(table.headphones);
+  else if (!speaker.hasVoice(lang)) showHint(table.no_voice);
+  else hint.hidden = true;
+}
+
+/** Tell the reader something for a while. */
+function showHint(text) {
+  hint.textContent = text;
+  hint.hidden = false;
+  clearTimeout(hintTimer);
+  hintTimer = setTimeout(() => (hint.hidden = true), HINT_MS);
+}
+
+/** Ask which language to read, if nobody has said so yet. */
+async function askLanguage() {
+  const { isUnsure, offerLanguages } = await import("./door.js");
+  const { langs, source, lang } = session;
+  const targets = langs.filter((each) => each !== source);
+  if (preferences.lang || !isUnsure(targets, lang, navigator.languages)) return;
+  offerLanguages(langs, lang, (chosen) => choose("lang", chosen));
+}
+
+/** Go on reading aloud after captions came at once: with the newest. In another language only if the reader asks anew. */
+function resumeAloud() {
+  if (!speaker?.isOn) return;
+  const captions = session.captions.visible(session.lang);
+  if (speaker.lang !== session.lang) {
+    speaker.stop();
+    aloud.setAttribute("aria-pressed", false);
+  } else {
+    speaker.passOver(captions.slice(0, -1));
+    captions.slice(-1).forEach((caption) => speaker.take(caption));
   }
 }
 
@@ -96,7 +147,10 @@ function renderStatus() {
   status.dataset.tone = statusTone(name);
   status.classList.toggle("speech", session.isSpeaking);
   if (statusText.textContent !== word) statusText.textContent = word;
-  if (session.isBlank) clearAnnouncer(); // A screen reader could go back to it.
+  if (session.isBlank) {
+    clearAnnouncer(); // A screen reader could go back to it.
+    speaker?.passOver(session.captions.visible(session.lang));
+  }
   if (list.hidden !== session.isBlank) followList.change(() => (list.hidden = session.isBlank));
   renderNotice(announcement, session);
   notice.hidden = list.childElementCount > 0 && !list.hidden;
@@ -111,6 +165,7 @@ function renderCaptions() {
 function onHello() {
   updateSettings();
   renderCaptions();
+  resumeAloud();
   if (!isRestAsked) afterPaint(loadRest);
   isRestAsked = true;
 }
@@ -119,7 +174,9 @@ function onHello() {
 function onCaption({ caption, isNew, isNewlyFinal, before }) {
   if (!isNew) return;
   renderCaptions();
-  if (isNewlyFinal && !session.isBlank) {
+  if (session.isBlank) speaker?.passOver([caption]);
+  else if (speaker?.isOn) speaker.take(caption);
+  else if (isNewlyFinal) {
     announce(textFor(caption, session.lang), before && textFor(before, session.lang));
   }
   if (followList.isFollowing && !list.hidden) connection.painted(caption.seq);
@@ -132,7 +189,10 @@ function onMessage(message) {
   else if (change?.type === "caption") onCaption(change);
   else if (change?.type === "status" || change?.type === "notice") renderStatus();
   // Another Sunday, another language: take the server's own.
-  else if (change?.code === "unknown-lang") choose("lang", "");
+  else if (change?.code === "unknown-lang") {
+    showHint(table.not_today.replace("{language}", languageName(preferences.lang)));
+    choose("lang", "");
+  }
 }
 
 const { preconnect = null } = window;

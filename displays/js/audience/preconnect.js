@@ -4,7 +4,8 @@
 
 if (!("preconnect" in window)) {
   const query = new URLSearchParams({ kind: "audience", history: 16 });
-  let lang = new URLSearchParams(location.search).get("lang");
+  // As in js/audience/preferences.js: "fr-CA" is French, and what is no language is left out.
+  let lang = /^[a-z]{2,3}(?![a-z])/i.exec(new URLSearchParams(location.search).get("lang"))?.[0].toLowerCase();
   try {
     lang ||= (JSON.parse(localStorage.getItem("stark-translate")) ?? {}).lang;
   } catch {

@@ -14,8 +14,8 @@ const DEFAULTS = { size: 3, theme: "auto", source: false, lang: "", page: "" };
 
 /** The preferences of this device, defaults filled in; a link with `?lang=` chooses for it. */
 export function loadPreferences() {
-  const lang = new URLSearchParams(location.search).get("lang");
-  return { ...kept(), ...(lang && { lang }) };
+  const [lang] = /^[a-z]{2,3}(?![a-z])/i.exec(new URLSearchParams(location.search).get("lang")) ?? [];
+  return { ...kept(), ...(lang && { lang: lang.toLowerCase() }) };
 }
 
 function kept() {

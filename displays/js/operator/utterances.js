@@ -87,7 +87,7 @@ export class Utterances {
  */
 export function standing({ caption, record }) {
   if (caption?.target.text) {
-    if (!caption.final) return "partial";
+    if (!caption.final && !caption.corrected) return "partial"; // What is corrected is final when it is translated.
     return caption.corrected || caption.target.engine === "operator" ? "edited" : "final";
   }
   if (caption?.corrected && caption.source.text) return "edited"; // Its translation is on its way.

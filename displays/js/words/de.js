@@ -40,4 +40,8 @@ export const DE = {
   as_both: "Beide Sprachen",
   left_out: "Ausgelassen:",
   asleep: "Wenn der Bildschirm von selbst dunkel wird, wählen Sie in den Anzeige-Einstellungen des Handys eine längere Zeit.",
+  read_aloud: "Untertitel vorlesen",
+  headphones: "Die Untertitel werden vorgelesen. Bitte Kopfhörer benutzen.",
+  no_voice: "Dieses Gerät hat keine Stimme für diese Sprache. In seinen Einstellungen lässt sich unter „Sprachausgabe“ eine hinzufügen.",
+  not_today: "Heute gibt es keine Untertitel auf {language}.",
 };

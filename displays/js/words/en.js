@@ -40,4 +40,8 @@ export const EN = {
   as_both: "Both languages",
   left_out: "Left out:",
   asleep: "If the screen goes dark by itself, choose a longer time in the phone's own display settings.",
+  read_aloud: "Read captions aloud",
+  headphones: "Captions are read aloud. Please use headphones.",
+  no_voice: "This device has no voice for this language. You can add one in its settings, under text-to-speech.",
+  not_today: "No captions in {language} today.",
 };

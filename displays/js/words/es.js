@@ -40,4 +40,8 @@ export const ES = {
   as_both: "Los dos idiomas",
   left_out: "Omitido:",
   asleep: "Si la pantalla se apaga sola, elija un tiempo más largo en los ajustes de pantalla del teléfono.",
+  read_aloud: "Leer los subtítulos en voz alta",
+  headphones: "Los subtítulos se leen en voz alta. Use auriculares, por favor.",
+  no_voice: "Este dispositivo no tiene voz para este idioma. Puede añadirla en sus ajustes, en «Texto a voz».",
+  not_today: "Hoy no hay subtítulos en {language}.",
 };

@@ -40,4 +40,8 @@ export const FR = {
   as_both: "Les deux langues",
   left_out: "Omis :",
   asleep: "Si l’écran s’éteint tout seul, choisissez une durée plus longue dans les réglages d’affichage du téléphone.",
+  read_aloud: "Lire les sous-titres à voix haute",
+  headphones: "Les sous-titres sont lus à voix haute. Merci d’utiliser des écouteurs.",
+  no_voice: "Cet appareil n’a pas de voix pour cette langue. Vous pouvez en ajouter une dans ses réglages, sous « Synthèse vocale ».",
+  not_today: "Pas de sous-titres en {language} aujourd’hui.",
 };

@@ -40,4 +40,8 @@ export const ZH = {
   as_both: "两种语言",
   left_out: "已略过：",
   asleep: "如果屏幕自动变暗，请在手机的显示设置中选择更长的时间。",
+  read_aloud: "朗读字幕",
+  headphones: "正在朗读字幕，请使用耳机。",
+  no_voice: "此设备没有这种语言的语音。可以在设置的“文字转语音”中添加。",
+  not_today: "今天没有{language}字幕。",
 };

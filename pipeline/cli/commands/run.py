@@ -20,6 +20,7 @@ from pipeline.cli.options import (
     Commands,
     add_command,
     add_hearing,
+    add_languages,
     add_serving,
     settings_of,
     write_out,
@@ -71,6 +72,7 @@ def add(commands: Commands) -> None:
         parser = add_command(commands, name, run, says)
         add_serving(parser)
         add_hearing(parser)
+        add_languages(parser)
         parser.add_argument(
             "--input", metavar="FILE", help="caption a recording instead of a microphone"
         )

@@ -122,6 +122,15 @@ class CaptionCoordinator:
                 return None
         return self._keep(self._put_out(caption, marked=self._doubts.is_marked(caption)))
 
+    @property
+    def marks_doubt(self) -> bool:
+        """Whether captions are marked that are probably wrong."""
+        return self._facts.hold_doubtful
+
+    def is_marked(self, caption: Caption) -> bool:
+        """Whether a translation is to be shown with a mark."""
+        return caption.final and self._doubts.is_marked(caption)
+
     def holds(self, caption_id: int) -> bool:
         """Whether a final is kept back for an operator."""
         return caption_id in self._doubts

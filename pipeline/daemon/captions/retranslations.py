@@ -6,12 +6,13 @@ Belongs to the event loop's thread.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
 from pipeline.captions.board import CaptionBoard
-from pipeline.core.errors import ProtocolError
 from pipeline.core.reports import Fault, Retranslated
 from pipeline.core.types import SAMPLE_RATE, Caption, Recognition, Transcript, Utterance
 from pipeline.daemon.captions.coordinator import CaptionCoordinator
@@ -24,16 +25,35 @@ Show = Callable[[Caption], None]
 
 _NO_SOUND = np.zeros(0, np.float32)
 
+_WAIT_S = 20.0
+"""A caption that waits so long for its final translation is final with what it has."""
+
+
+@dataclass(slots=True)
+class _Asked:
+    """A text that is being translated."""
+
+    show: Show
+    is_speech: bool
+    of: CaptionMessage | None
+    """The newest version of its caption that has come of it; None for a notice."""
+    since_s: float
+    """Monotonic."""
+
 
 class Retranslations:
-    """Asks for translations of what operators write, and shows them as they come."""
+    """Asks for translations of what operators write, and shows them as they come.
+
+    A caption is not final before its translation has passed the gate that finals of speech pass
+    (`TargetWorkers.tell`), unless none comes.
+    """
 
     def __init__(self, board: CaptionBoard, coordinator: CaptionCoordinator, ask: Ask) -> None:
         self._board = board
         self._coordinator = coordinator
         self._ask = ask
         self._tickets = 0
-        self._awaited: dict[int, tuple[Show, bool]] = {}
+        self._awaited: dict[int, _Asked] = {}
 
     def of_caption(self, message: CaptionMessage, *, is_speech: bool = False) -> int:
         """Have the source text of a caption translated; return the request's ticket.
@@ -41,43 +61,30 @@ class Retranslations:
         What comes back is shown unless the caption has changed meanwhile. `is_speech`: no operator
         has written it, so that none is told where it cannot be translated.
         """
-        seq = message.seq
 
         def show(made: Caption) -> None:
-            nonlocal seq
-            try:
-                now = self._board.message(message.id)
-            except ProtocolError:  # it has left the history
-                return
-            target = TargetText(made.lang, made.text, made.engine)
-            if now.seq == seq and now.target != target:
-                revised = self._board.retranslate(message.id, target)
-                self._coordinator.publish(revised)
+            now, target = self._now(asked), TargetText(made.lang, made.text, made.engine)
+            # What was said was final in the spoken language already, and stays final.
+            final = made.final or is_speech
+            marked = self._coordinator.is_marked(made)
+            if now is not None and (now.target, now.final, now.doubtful) != (target, final, marked):
                 # The final translation comes behind the quick one, and may replace just that.
-                seq = revised.seq
+                asked.of = self._board.retranslate(message.id, target, final=final, marked=marked)
+                self._coordinator.publish(asked.of)
 
-        return self.of_text(message.source, show, message, is_speech=is_speech)
+        asked = _Asked(show, is_speech, message, time.monotonic())
+        return self._translate(message.source, asked)
 
     def of_shown_again(self, message: CaptionMessage | None) -> None:
-        """Have a corrected caption translated that was hidden before its translation was there."""
+        """Have a corrected caption translated that changed before its translation was there."""
         if message is None or not message.corrected:
             return
         if message.target.engine != "operator" or not message.target.text:
             self.of_caption(message)
 
-    def of_text(
-        self,
-        source: SourceText,
-        show: Show,
-        of: CaptionMessage | None = None,
-        *,
-        is_speech: bool = False,
-    ) -> int:
+    def of_text(self, source: SourceText, show: Show) -> int:
         """Have a text translated; `show` gets what is made of it. Return the request's ticket."""
-        self._tickets += 1
-        self._awaited[self._tickets] = show, is_speech
-        self._ask(Retranslation(self._tickets, _transcript(source, of), is_speech=is_speech))
-        return self._tickets
+        return self._translate(source, _Asked(show, False, None, time.monotonic()))
 
     def awaits(self, ticket: int) -> bool:
         """Whether more may come of a request."""
@@ -85,21 +92,59 @@ class Retranslations:
 
     def on_retranslated(self, result: Retranslated) -> None:
         """Show a translation that is still wanted."""
-        if result.ticket not in self._awaited:
+        asked = self._awaited.get(result.ticket)
+        if asked is None:
             return
-        show, is_speech = self._awaited[result.ticket]
-        if result.caption is None or result.caption.final:
+        is_last = result.caption is None or result.caption.final
+        if is_last:
             del self._awaited[result.ticket]
         if result.caption is not None:
-            show(result.caption)
-        if result.caption is not None or is_speech:
+            asked.show(result.caption)
+        if is_last:
+            self._conclude(asked)
+        if result.caption is not None or asked.is_speech:
             return
         message = "What an operator has written could not be translated."
         self._coordinator.on_fault(Fault("translate", "not-retranslated", message))
 
+    def look(self, now_s: float) -> None:
+        """Let captions be final that have waited for too long; what comes later replaces that."""
+        for asked in self._awaited.values():
+            if now_s - asked.since_s > _WAIT_S:
+                self._conclude(asked)
+
     def forget(self) -> None:
-        """Show nothing of what is on its way."""
+        """Show nothing of what is on its way: what its captions have is final."""
+        for asked in self._awaited.values():
+            self._conclude(asked)
         self._awaited.clear()
+
+    def _translate(self, source: SourceText, asked: _Asked) -> int:
+        self._tickets += 1
+        self._awaited[self._tickets] = asked
+        transcript = _transcript(source, asked.of)
+        self._ask(Retranslation(self._tickets, transcript, is_speech=asked.is_speech))
+        return self._tickets
+
+    def _now(self, asked: _Asked) -> CaptionMessage | None:
+        """Return the caption of a text; None if it is another's by now, or has left the history."""
+        if asked.of is None or self._board.revision(asked.of.id) == 0:
+            return None
+        now = self._board.message(asked.of.id)
+        return now if now.seq == asked.of.seq else None
+
+    def _conclude(self, asked: _Asked) -> None:
+        """Let the caption of a text be final as it stands, unless its text is another by now."""
+        if asked.of is None or self._board.revision(asked.of.id) == 0:
+            return
+        is_same = self._now(asked) is not None
+        if self._board.message(asked.of.id).source != asked.of.source:
+            return
+        # What stands is a translation of other words, or one that nobody has judged.
+        done = self._board.conclude(asked.of.id, marked=self._coordinator.marks_doubt)
+        if done is not None and is_same:
+            asked.of = done
+        self._coordinator.publish(done)
 
 
 def _transcript(source: SourceText, of: CaptionMessage | None) -> Transcript:

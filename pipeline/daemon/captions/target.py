@@ -177,7 +177,10 @@ class TargetCaptions:
 
     def _put_back(self, old: CaptionMessage | None) -> None:
         if old is not None:
-            self.coordinator.publish(self.board.put_back(old))
+            again = self.board.put_back(old)
+            self.coordinator.publish(again)
+            if not again.final:  # it was waiting for a translation then
+                self.retranslations.of_shown_again(again)
 
     def _message(self, caption_id: int) -> CaptionMessage | None:
         try:

@@ -146,6 +146,7 @@ class Targets:
             self._set_watchers(each, watchers, now_s)
             has_time = not self._facts.off_record and each.workers.has_time(now_s)
             each.late.look(now_s, has_time=has_time)
+            each.retranslations.look(now_s)
 
     def observe(self, now_s: float) -> None:
         """See whether each language keeps up, and tell what is given up or made again."""
@@ -234,6 +235,7 @@ class Targets:
             for caption in each.workers.take_unfinished():
                 each.show(caption)
             each.coordinator.release_all()
+            each.retranslations.forget()
 
     def settle(self) -> None:
         """Write all records."""

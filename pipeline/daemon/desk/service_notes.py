@@ -27,32 +27,40 @@ from pipeline.session.retention import give_back_left_notes
 log = structlog.get_logger()
 
 
-def take_notes(directory: Path, session: Path, mode: Mode) -> Notes:
-    """Return the notes of a session, none if it has none; a service takes those that wait.
+def find_notes(directory: Path, session: Path, mode: Mode) -> Notes:
+    """Return the notes of a session, else those that wait, none if there are none.
 
-    A rehearsal leaves them where they are; those that wait are none of a demonstration's. Broken
-    notes are logged: the service goes on without.
+    Those that wait are none of a demonstration's. Broken notes are logged: the service goes on
+    without.
     """
     if mode == "demo":
         return Notes()
     waiting, own = directory / NOTES, session / NOTES
     try:
         give_back_left_notes(directory, session)
-        if mode == "live" and waiting.exists() and not own.exists():
-            # Moved, not copied: they are for one service only.
-            waiting.replace(own)
-        place = own if own.exists() or mode == "live" else waiting
+        place = own if own.exists() else waiting
         return read_notes(place) if place.exists() else Notes()
     except (NotesError, OSError) as error:
         log.warning("no notes", error=str(error))
         return Notes()
 
 
+def move_notes(waiting: Path, own: Path) -> None:
+    """Move notes that wait into a session: they are for one service only."""
+    try:
+        if own.exists():  # they are in it, with what was added at the desk meanwhile
+            waiting.unlink(missing_ok=True)
+        elif waiting.exists():
+            waiting.replace(own)
+    except OSError as error:
+        log.warning("notes not taken", error=str(error))
+
+
 class ServiceNotes:
     """What is known beforehand: names are written and words translated so, verses suggested."""
 
     def __init__(self, context: DaemonContext, directory: Path, lang: str) -> None:
-        """Take and use the notes that wait in `directory`, that of the sessions.
+        """Use the notes of the session, or those that wait in `directory`, that of the sessions.
 
         `lang` is the spoken language. In a rehearsal what is added waits there for the service.
         """
@@ -63,13 +71,20 @@ class ServiceNotes:
         self._lang = lang
         session, mode = context.recorder.folder, context.facts.mode
         self._place = (session if mode == "live" else directory) / NOTES
+        waiting = directory / NOTES
+        self._waiting = waiting if mode == "live" and not self._place.exists() else None
         # A demonstration's are never written: a service would find them.
         self._is_kept = mode != "demo"
         self._upload = bytearray()
         self._reading = asyncio.Lock()  # one file at a time: each may take a core
         self._terms: list[Term] = []
         self._notes = Notes()
-        self.use(take_notes(directory, session, mode))
+        self.use(find_notes(directory, session, mode))
+
+    def take_up(self) -> None:
+        """Move notes that waited into the session of a service; a rehearsal leaves them."""
+        if self._waiting is not None:
+            move_notes(self._waiting, self._place)
 
     @property
     def message(self) -> NotesMessage:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Protocol
 
+from pipeline.captions.board import stands
 from pipeline.core.errors import ProtocolError, quoted
 from pipeline.daemon.captions.target import Back, together
 from pipeline.daemon.captions.targets import Targets
@@ -63,7 +64,7 @@ class WrittenTexts:
     def correct(self, key: int, text: str) -> None:
         """Show what was really said, and have it translated. Raises ProtocolError."""
         old = self._board.message(key)
-        if not (old.final and old.source.text == text):
+        if not (stands(old) and old.source.text == text):
             self._done("correction", key, self._targets.correct(key, text))
 
     def edit(self, key: int, text: str, lang: str) -> None:

@@ -37,7 +37,7 @@ from pipeline.daemon.desk.reload import Reload
 from pipeline.daemon.desk.service_notes import ServiceNotes
 from pipeline.daemon.life.health import Health
 from pipeline.daemon.life.model_files import record_models, start_hashing
-from pipeline.daemon.life.signals import handle_signals
+from pipeline.daemon.life.signals import handle_signals, hangup
 from pipeline.daemon.life.supervisor import Supervisor
 from pipeline.dictionary.store import Dictionary
 from pipeline.records.events import BrokenEvent, EndEvent
@@ -80,7 +80,8 @@ class App:
         self._reports = ReportChannel()
         context, session = open_context(settings, dictionary, mode, screen, self._reports.emit)
         self._context = context
-        notes = ServiceNotes(context, Path(settings.session.directory), settings.translate.source)
+        directory, source = Path(settings.session.directory), settings.translate.source
+        self._notes = notes = ServiceNotes(context, directory, source)
         self._group = group = WorkerGroup(
             settings,
             engines,
@@ -128,13 +129,11 @@ class App:
             self._start_signals()
             stops.enter_context(watched(self._thread_ended))
             for outputs in self._context.outputs.values():
-                outputs.start(self._reports.emit)
                 # After the record, whose stop settles the last final.
                 stops.push_async_callback(asyncio.to_thread, outputs.close)
-            self._start_record()
+            record_models(self._context, self._reload.settings)
             stops.callback(self._stop_record)
             if publisher := self._context.publisher:
-                publisher.start(self._reports.emit, self._context.captions())
                 # After the server, whose stop tells everybody that the service has ended.
                 stops.push_async_callback(asyncio.to_thread, publisher.close)
             # Before the engines load: a port that is taken is told at once.
@@ -172,14 +171,25 @@ class App:
     def _start_signals(self) -> None:
         """Listen to signals and to workers; that ends with the event loop."""
         ends = dict.fromkeys((signal.SIGTERM, signal.SIGINT), self.stop)
-        handle_signals({**ends, signal.SIGHUP: self._reload.hangup})
+        handle_signals({**ends, signal.SIGHUP: hangup(self.stop, self._reload.hangup)})
         self._reports.open(self._receive)
 
-    def _start_record(self) -> None:
+    def _take_up(self) -> None:
+        """Begin to write and to send: the port, the microphone and the models are there now.
+
+        A start that fails before has changed nothing: not the session that a crash left, no notes,
+        no relay and no other program's screen.
+        """
+        for outputs in self._context.outputs.values():
+            outputs.start(self._reports.emit)
+        self._notes.take_up()
         self._context.recorder.start()
-        record_models(self._context, self._reload.settings)
+        if publisher := self._context.publisher:
+            publisher.start(self._reports.emit, self._context.captions())
 
     def _stop_record(self) -> None:
+        if self._context.recorder.purging and not self.has_begun:
+            self._context.recorder.start()  # what goes off the record goes in any case
         self._targets.settle()
         heard_s, unfinished = round(self._group.heard_s, 2), self._news.unfinished
         self._context.recorder.record(self.health.record())
@@ -218,6 +228,7 @@ class App:
         self._group.start()
         await self._until(lambda: self._group.is_loaded)
         if self._group.is_loaded:
+            self._take_up()
             log.info("ready", took_s=round(self.health.uptime_s, 2))
             self._context.facts.has_begun = True
             self._context.announcer.announce()

@@ -8,8 +8,9 @@ end that comes then would be lost. Python's handlers remember each kind by itsel
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 
 def handle_signals(handlers: Mapping[signal.Signals, Callable[[], None]]) -> None:
@@ -24,6 +25,26 @@ def handle_signals(handlers: Mapping[signal.Signals, Callable[[], None]]) -> Non
     signal.set_wakeup_fd(pipe, warn_on_full_buffer=False)
     for number, handler in handlers.items():
         signal.signal(number, _Handler(loop, handler))
+
+
+def hangup(
+    closed: Callable[[], None], asked: Callable[[], None], descriptors: Iterable[int] = (0, 1, 2)
+) -> Callable[[], None]:
+    """Return what to do at SIGHUP: `closed` if our terminal is gone, otherwise `asked`.
+
+    Somebody who closes the window of a service wants it to end. Of a terminal that is still there,
+    or was never there, the signal was sent by hand or by systemd.
+    """
+    terminals = [descriptor for descriptor in descriptors if os.isatty(descriptor)]
+
+    def handle() -> None:
+        # The kernel takes the terminal away before it sends the signal.
+        if terminals and not any(map(os.isatty, terminals)):
+            closed()
+        else:
+            asked()
+
+    return handle
 
 
 def _wake() -> None:

@@ -15,9 +15,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from pipeline.audio.level import level_dbfs
-from pipeline.config.schema import Stt
 from pipeline.core.types import SAMPLE_RATE, Pcm, Recognition
-from pipeline.text.hallucinations import UNSURE_LOGPROB, reason
+from pipeline.text.hallucinations import UNSURE_LOGPROB, WhisperLimits, reason
 
 LOST_S = 1.0
 """Speech behind the last word from which on words are missing; whole texts leave 0.7 s at most."""
@@ -97,7 +96,7 @@ def is_credible(rest: Recognition, pcm: Pcm) -> bool:
     """
     sure = rest.avg_logprob is not None and rest.avg_logprob > UNSURE_LOGPROB
     duration_s = pcm.size / SAMPLE_RATE
-    return sure and not reason(rest, rest.text, level_dbfs(pcm), duration_s, Stt())
+    return sure and not reason(rest, rest.text, level_dbfs(pcm), duration_s, WhisperLimits())
 
 
 def joined(first: Recognition, rest: Recognition) -> Recognition:

@@ -337,7 +337,22 @@ def _of_target(
 ) -> EngineSpec | BrokenTranslator | None:
     """Return the description of a further target's engine, or what says that it is broken.
 
-    Raises ModelError and ConfigError that name the target, where the settings are wrong.
+    Raises as `further_spec` does, where the settings are wrong.
+    """
+    try:
+        return further_spec(describe, alone)
+    except ModelError as error:
+        if error.code == "model-broken":  # costs this language only
+            return BrokenTranslator(error)
+        raise
+
+
+def further_spec(
+    describe: Callable[[Settings], EngineSpec | None], alone: Settings
+) -> EngineSpec | None:
+    """Return the description of a further target's engine.
+
+    Raises ModelError and ConfigError that name the target.
     """
     lang = alone.translate.target
     try:
@@ -345,8 +360,6 @@ def _of_target(
             language(lang)  # a prompt has to name it
     except (ModelError, ConfigError) as error:
         message = f"translate.targets, {lang!r}: {error.message}"
-        if error.code == "model-broken":  # costs this language only
-            return BrokenTranslator(ModelError(error.code, message, error.fix))
         raise type(error)(error.code, message, error.fix) from None
     return spec
 

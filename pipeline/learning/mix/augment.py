@@ -69,12 +69,16 @@ def noisy(example: Example, near: Mapping[str, Sequence[str]], rng: random.Rando
     parts = example.source.split()
     if len(parts) < _LEAST_PREFIX + 1:
         return example.source
-    for at in rng.sample(range(1, len(parts)), max(1, len(parts) // 10)):
-        word = WORD.search(parts[at])
-        if word and (others := near.get(key(word[0]))):
-            parts[at] = parts[at].replace(word[0], rng.choice(others))
-        elif word and len(word[0]) <= _SHORT:
-            parts[at] = ""
+    words = {
+        at: found[0]
+        for at, part in enumerate(parts)
+        if at and (found := [str(word) for word in WORD.findall(part)])
+    }
+    # Of those that can be got wrong, so that as many sources are changed as were asked for.
+    able = [at for at, word in words.items() if len(word) <= _SHORT or near.get(key(word))]
+    for at in rng.sample(able, min(len(able), max(1, len(parts) // 10))):
+        others = near.get(key(words[at]))
+        parts[at] = parts[at].replace(words[at], rng.choice(others)) if others else ""
     return " ".join(part for part in parts if part)
 
 

@@ -40,7 +40,7 @@ from pipeline.core.percentiles import spread
 from pipeline.core.resources import bundled
 from pipeline.engines.ctranslate2.marian import Marian
 from scripts.bench.church.terms import term_rows
-from scripts.bench.report_section import with_section
+from scripts.bench.report_section import write
 from scripts.support.captions import caption
 
 HERE = Path(__file__).parent
@@ -271,8 +271,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     section = "\n".join(lines)
     sys.stdout.write(section)
     if arguments.markdown:
-        old = arguments.markdown.read_text(encoding="utf-8")
-        arguments.markdown.write_text(with_section(old, TITLE, section), encoding="utf-8")
+        write(arguments.markdown, TITLE, section)
     return 0
 
 

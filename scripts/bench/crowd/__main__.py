@@ -25,11 +25,11 @@ import numpy as np
 import orjson
 from rich.console import Console
 from rich.progress import track
-from rich.table import Table
 
 from pipeline.core.percentiles import spread
 from pipeline.tuning.hardware import machine
-from scripts.bench.report_section import with_section
+from scripts.bench.report_section import markdown, write
+from scripts.bench.report_section import show as show_table
 from scripts.support.paths import ROOT
 
 TITLE = "## A full hall, and abusive clients in it"
@@ -68,8 +68,7 @@ def main() -> int:
     if arguments.json:
         arguments.json.write_bytes(orjson.dumps(result, option=orjson.OPT_INDENT_2))
     if arguments.markdown:
-        text = arguments.markdown.read_text() if arguments.markdown.exists() else ""
-        arguments.markdown.write_text(with_section(text, TITLE, section(result)))
+        write(arguments.markdown, TITLE, section(result))
     show(result)
     return 0 if result["ok"] else 1
 
@@ -145,19 +144,13 @@ def rows(result: dict[str, Any]) -> list[list[str]]:
 
 def section(result: dict[str, Any]) -> str:
     """Return the section of docs/BENCHMARKS.md."""
-    head, *body = (f"| {' | '.join(row)} |" for row in rows(result))
-    table = "\n".join([head, "|---|---|---|---|", *body])
     of = f"{result['displays']} displays, {result['abusive']} abusive clients"
-    return f"{TITLE}\n{PREFACE}\n{table}\n\n- {of}\n- {result['made']}\n"
+    return f"{TITLE}\n{PREFACE}\n{markdown(rows(result))}\n\n- {of}\n- {result['made']}\n"
 
 
 def show(result: dict[str, Any]) -> None:
     """Print the table and the verdict."""
-    head, *body = rows(result)
-    table = Table(*head)
-    for row in body:
-        table.add_row(*row)
-    console.print(table)
+    show_table(rows(result))
     verdict = "ok" if result["ok"] else "FAILED"
     console.print(f"{verdict}: p99 with abusive clients is {result['ratio']} times that without")
 

@@ -44,6 +44,7 @@ from pipeline.core.errors import StarkError
 from pipeline.core.types import Recognition
 from pipeline.evaluation import meaning
 from pipeline.evaluation.meaning import Sentence
+from scripts.bench import report_section
 from scripts.bench.machine import machine
 from scripts.bench.meaning.chain import Chain, settings_for
 from scripts.bench.meaning.chosen import chosen
@@ -57,7 +58,6 @@ from scripts.bench.meaning.results import (
     outcomes,
     worst,
 )
-from scripts.bench.report_section import with_section
 
 TITLE = "## Meaning"
 PREFACE = """
@@ -156,8 +156,6 @@ def write(
     file: Path, counted: dict[tuple[str, str, Stage], Count], used: dict[str, Settings]
 ) -> None:
     """Put the section into a file, before all others where it has had none."""
-    head, *body = (f"| {' | '.join(row)} |" for row in rows(counted))
-    lines = "\n".join([head, "|---" * len(rows(counted)[0]) + "|", *body])
     about = machine()
     models = next(iter(_models(used).values()))
     notes = (
@@ -165,9 +163,8 @@ def write(
         f"llama-cpp-python {about['llama-cpp-python']}\n"
         f"- quick translator {models['partial']}, final translator {models['final']}\n"
     )
-    text = file.read_text("utf-8") if file.exists() else "# Benchmarks\n"
-    section = f"{TITLE}\n{PREFACE}\n{lines}\n\n{notes}"
-    file.write_text(with_section(text, TITLE, section, is_first=True), "utf-8")
+    section = f"{TITLE}\n{PREFACE}\n{report_section.markdown(rows(counted))}\n\n{notes}"
+    report_section.write(file, TITLE, section, is_first=True)
 
 
 def _models(used: dict[str, Settings]) -> dict[str, dict[str, str]]:

@@ -95,7 +95,7 @@ class Cable:
     def _play(self, pcm: Pcm) -> Iterator[AudioBlock]:
         for start in range(0, len(pcm) - BLOCK_SAMPLES + 1, BLOCK_SAMPLES):
             due_s = self._began_s + self._position / SAMPLE_RATE / self._speed
-            if self._closed.wait(max(0.0, due_s - time.monotonic())):
+            if self._closed.wait(max(0.0, due_s - time.monotonic())) or self._position >= self._end:
                 return
             block = pcm[start : start + BLOCK_SAMPLES]
             yield AudioBlock(self._position, block, time.monotonic())

@@ -96,7 +96,8 @@ def test_a_run_on_the_starter(
     page = one_voice / "BENCHMARKS.md"
     page.write_text("# Benchmarks\n\n## Another\n\nkept\n")
     options = ["--voices", str(one_voice), "--model", "starter", "--window", "0", "--markdown"]
-    monkeypatch.setattr("sys.argv", ["accuracy", *options, str(page)])
+    options += [str(page), "--hotwords", "on"]
+    monkeypatch.setattr("sys.argv", ["accuracy", *options])
     assert accuracy.main() == 0
     assert "full stops" in capsys.readouterr().out
     written = page.read_text()

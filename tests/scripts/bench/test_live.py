@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from pipeline.core.resources import bundled
-from scripts.bench.live import at_recording_time, environment, run_live
-from scripts.bench.sightings import histories
+from scripts.bench.live import at_recording_time, environment
 from scripts.support.journal import message, record
 
 
@@ -32,18 +28,3 @@ def test_the_earliest_final_tells_when_the_recording_began() -> None:
     assert [each.at_s for each in found] == pytest.approx([3.7, 7.0, 8.5])
     assert [each.message for each in found] == [one, partial, two]
     assert at_recording_time([], []) == ()
-
-
-@pytest.mark.slow
-def test_a_run_is_seen_with_its_partials_at_the_time_of_the_recording(tmp_path: Path) -> None:
-    run = run_live(bundled("demo", "golden.flac"), "realtime", [], tmp_path)
-    (caption,) = histories(run.sightings)
-    (record,) = run.session.shown
-    assert len(caption.sightings) > 1, "partials are seen, which the journal does not have"
-    assert caption.last.final
-    assert record.final is not None
-    assert caption.last.target.text == record.final.text
-    times = [each.at_s for each in caption.sightings]
-    assert times == sorted(times)
-    assert run.cpu > 0
-    assert run.summary["utterances"] == 1

@@ -6,7 +6,9 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
+import orjson
 import pytest
+import soundfile
 
 from pipeline.config.loader import load
 from pipeline.core.resources import bundled
@@ -116,12 +118,13 @@ def test_voice_goes_on_through_short_pauses() -> None:
 def test_the_peer_hears_people(
     whisper_base: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "voices.json").write_text(
-        '{"jfk_1961.flac": {"text": "And so, my fellow Americans, ask not what your country can do '
-        'for you, ask what you can do for your country."}}'
-    )
-    for name in ("jfk_1961.flac", "jfk_1961.words.json"):
-        (tmp_path / name).symlink_to(VOICES / name)
+    said, until_s = "And so, my fellow Americans,", 2.9
+    (tmp_path / "voices.json").write_text(orjson.dumps({"jfk.flac": {"text": said}}).decode())
+    pcm = recordings.read_audio(VOICES / "jfk_1961.flac")[: round(until_s * SAMPLE_RATE)]
+    soundfile.write(tmp_path / "jfk.flac", pcm, SAMPLE_RATE)
+    times = orjson.loads((VOICES / "jfk_1961.words.json").read_bytes())
+    times["words"] = times["words"][: len(said.split())]
+    (tmp_path / "jfk.words.json").write_bytes(orjson.dumps(times))
     page = tmp_path / "B.md"
     options = ["--alone", "--voices", str(tmp_path), "--markdown", str(page)]
     kept = ["--set", f"models.directory={whisper_base.parent}"]

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from scripts.bench.report_section import with_section
+from pathlib import Path
+
+import pytest
+
+from scripts.bench.report_section import markdown, show, with_section, write
 
 
 def test_it_is_added_replaced_and_nothing_else_changes() -> None:
@@ -30,3 +34,16 @@ def test_a_new_section_can_come_before_all_others() -> None:
     assert placed == "# All\n\nwords\n\n## B\n\nnew\n\n## A\n\na\n"
     assert with_section(placed, "## B", "## B\n\nnew\n", is_first=True) == placed
     assert with_section("# All\n", "## B", "## B\n", is_first=True) == "# All\n\n## B\n"
+
+
+def test_a_table_is_printed_and_written_into_a_file_that_is_made(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [["", "this"], ["WER", "4.0%"]]
+    assert markdown(rows) == "|  | this |\n|---|---|\n| WER | 4.0% |"
+    show(rows, "## Words")
+    printed = capsys.readouterr().out
+    assert "Words" in printed
+    assert "4.0%" in printed
+    write(tmp_path / "B.md", "## Words", "## Words\n")
+    assert (tmp_path / "B.md").read_text("utf-8") == "# Benchmarks\n\n## Words\n"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 from collections.abc import Iterator
@@ -20,6 +19,7 @@ from tests.support.paths import ROOT
 
 needs_train_extra()
 
+import gguf  # noqa: E402
 import peft  # noqa: E402
 import torch  # noqa: E402
 import transformers  # noqa: E402
@@ -45,8 +45,8 @@ def quiet() -> Iterator[None]:
         yield
 
 
-def taught(model: Any, processor: Any, modules: str | list[str]) -> Any:
-    """The model with an adapter that answers every prompt with ANSWER and the end of turn."""
+def taught(model: Any, processor: Any, modules: str | list[str], steps: int) -> Any:
+    """The model with an adapter; after 80 steps it answers every prompt with ANSWER and the end."""
     config = peft.LoraConfig(
         r=8, lora_alpha=16, rank_pattern={"layers.1.mlp.down_proj": 4}, target_modules=modules
     )  # fmt: skip
@@ -61,23 +61,13 @@ def taught(model: Any, processor: Any, modules: str | list[str]) -> Any:
     ids = torch.tensor([asked + said])
     wanted = torch.tensor(said)
     optimizer = torch.optim.AdamW([p for p in adapted.parameters() if p.requires_grad], lr=0.02)
-    for _ in range(80):
+    for _ in range(steps):
         logits = adapted(input_ids=ids).logits[0, len(asked) - 1 : -1]
         loss = torch.nn.functional.cross_entropy(logits, wanted)
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-    assert loss.item() < 0.05
     return adapted
-
-
-@pytest.fixture(scope="module", autouse=True)
-def one_thread() -> Iterator[None]:
-    """Threads only get into each other's way in so small a model."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.fixture(scope="module", params=["text", "pictures"])
@@ -89,9 +79,11 @@ def trained(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     torch.nn.init.normal_(model.get_input_embeddings().weight, std=0.3)
     model.to(torch.bfloat16).save_pretrained(folder / "base")
     processor = write_tokenizer(folder / "base")
-    # One rule speaks of names that the text part alone does not have.
-    modules = r".*language_model.*_proj" if request.param == "pictures" else ["q_proj", "down_proj"]
-    taught(model.float(), processor, modules).save_pretrained(folder / "adapter")
+    # One rule speaks of names that the text part alone does not have. Only that model is converted.
+    told: tuple[str | list[str], int] = (["q_proj", "down_proj"], 5)
+    if request.param == "pictures":
+        told = (r".*language_model.*_proj", 80)
+    taught(model.float(), processor, *told).save_pretrained(folder / "adapter")
     return folder
 
 
@@ -105,6 +97,7 @@ def words_of(capsys: pytest.CaptureFixture[str]) -> str:
     return " ".join((printed.out + printed.err).split())
 
 
+@pytest.mark.parametrize("trained", ["pictures"], indirect=True)
 def test_the_adapter_speaks_out_of_the_quantized_files(
     trained: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -128,6 +121,14 @@ def test_the_adapter_speaks_out_of_the_quantized_files(
     assert "merging" not in words_of(capsys)
     assert {path: path.stat().st_mtime_ns for path in times} == times
     assert (made / "tiny-Q5_K_M.gguf").is_file()
+
+    # A file that takes a token of control for a word of the text does not fit its tokenizer.
+    unfit = shutil.copyfile(made / "tiny-F16.gguf", trained / "unfit.gguf")
+    kinds = gguf.GGUFReader(unfit, "r+").fields["tokenizer.ggml.token_type"]
+    kinds.parts[kinds.data[4]][0] = gguf.TokenType.USER_DEFINED
+    with pytest.raises(ModelError, match="whoever says <end_of_turn>") as caught:
+        program.check(unfit, trained / "base", "en", "es", 1)
+    assert caught.value.code == "check-tokens"
 
     # Without the adapter it is another model: nothing of before is left, and it cannot answer.
     assert run(trained, "--levels", "Q8_0") == 1
@@ -160,7 +161,7 @@ def copied(trained: Path, target: Path) -> Path:
     return target
 
 
-@pytest.mark.parametrize("trained", ["text"], indirect=True)
+@pytest.mark.parametrize("trained", ["pictures"], indirect=True)
 def test_an_adapter_of_another_model_is_refused(trained: Path, tmp_path: Path) -> None:
     folder = copied(trained, tmp_path)
     file = folder / "adapter" / "adapter_model.safetensors"
@@ -184,7 +185,7 @@ def test_an_adapter_of_another_model_is_refused(trained: Path, tmp_path: Path) -
     assert not (folder / "merged").exists()
 
 
-@pytest.mark.parametrize("trained", ["text"], indirect=True)
+@pytest.mark.parametrize("trained", ["pictures"], indirect=True)
 def test_what_is_missing_is_said_before_any_work(
     trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -217,7 +218,7 @@ def test_what_is_missing_is_said_before_any_work(
     assert "hf download" in refused(*checkout)
 
 
-@pytest.mark.parametrize("trained", ["text"], indirect=True)
+@pytest.mark.parametrize("trained", ["pictures"], indirect=True)
 def test_results_of_unknown_origin_are_left_alone(
     trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -227,19 +228,6 @@ def test_results_of_unknown_origin_are_left_alone(
     assert run(trained, "--out", str(tmp_path)) == 2
     assert "[out-unknown]" in words_of(capsys)
     assert mine.read_bytes() == b"mine"
-
-
-@pytest.mark.parametrize("trained", ["text"], indirect=True)
-def test_a_file_that_does_not_fit_its_tokenizer_is_refused(trained: Path, tmp_path: Path) -> None:
-    needs_file(LLAMA_CPP / converting.SCRIPT)
-    folder = copied(trained, tmp_path)
-    settings = folder / "base" / "tokenizer_config.json"
-    settings.write_text(settings.read_text().replace('"special": true', '"special": false'))
-    merging.merge(folder / "base", folder / "adapter", folder / "merged")
-    converting.convert(folder / "merged", folder / "tiny.gguf", LLAMA_CPP, 1, lambda _: None)
-    with pytest.raises(ModelError, match="whoever says <end_of_turn>") as caught:
-        program.check(folder / "tiny.gguf", folder / "base", "en", "es", os.cpu_count() or 1)
-    assert caught.value.code == "check-tokens"
 
 
 def test_a_model_that_the_converter_misunderstands_is_refused(

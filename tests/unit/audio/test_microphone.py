@@ -66,43 +66,41 @@ def likeness(blocks: list[AudioBlock], played: Pcm) -> float:
     return float(peaks[at] / (np.linalg.norm(there) * np.linalg.norm(played)))
 
 
-def heard_while_playing(source: Microphone, pulse: Pulse, wav: Path) -> list[AudioBlock]:
-    """Record for 3 s from when the microphone has begun, which takes a null sink up to 2 s."""
-    source.open()
-    stream = source.blocks()
-    blocks = [next(stream)]
+def heard_while_playing(pulse: Pulse, wav: Path, *sources: Microphone) -> list[list[AudioBlock]]:
+    """Record for 3 s from when all have begun, which takes a null sink up to 2 s."""
+    for source in sources:
+        source.open()
+    streams = [source.blocks() for source in sources]
+    heard = [[next(stream)] for stream in streams]
     player = pulse.play(wav)
-    blocks += itertools.islice(stream, 94)
-    source.close()
+    for blocks, stream in zip(heard, streams, strict=True):
+        blocks.extend(itertools.islice(stream, 94))
+    for source in sources:
+        source.close()
     player.wait(10)
-    for before, after in itertools.pairwise(blocks):
-        assert after.start_sample == before.start_sample + 512
-    assert blocks[-1].arrived_s - blocks[0].arrived_s == pytest.approx(94 * 0.032, abs=0.5)
-    return blocks
+    for blocks in heard:
+        for before, after in itertools.pairwise(blocks):
+            assert after.start_sample == before.start_sample + 512
+        assert blocks[-1].arrived_s - blocks[0].arrived_s == pytest.approx(94 * 0.032, abs=0.5)
+    return heard
 
 
-def test_what_is_played_is_heard_and_each_channel_for_itself(pulse: Pulse, wav: Path) -> None:
+def test_what_is_played_is_heard_each_channel_for_itself_and_both_mixed(
+    pulse: Pulse, wav: Path
+) -> None:
     before = threading.enumerate()
-    source = Microphone("CHUR", channel=1)
-    blocks = heard_while_playing(source, pulse, wav)
-    assert likeness(blocks, sweep(*LEFT, 16_000)) > 0.95
-    assert likeness(blocks, sweep(*RIGHT, 16_000)) < 0.3
-    assert blocks[0].start_sample == 0
-    assert (source.name, source.dropped_blocks, source.overflows) == ("church", 0, 0)
-    assert threading.enumerate() == before, "nothing is left running"
-
-
-def test_the_second_channel(pulse: Pulse, wav: Path) -> None:
-    blocks = heard_while_playing(Microphone("church", channel=2), pulse, wav)
-    assert likeness(blocks, sweep(*RIGHT, 16_000)) > 0.95
-
-
-def test_the_default_device_and_both_channels_mixed(pulse: Pulse, wav: Path) -> None:
-    source = Microphone("", channel=0)
-    blocks = heard_while_playing(source, pulse, wav)
+    left, right = Microphone("CHUR", channel=1), Microphone("church", channel=2)
+    both = Microphone("", channel=0)
+    of_left, of_right, of_both = heard_while_playing(pulse, wav, left, right, both)
+    assert likeness(of_left, sweep(*LEFT, 16_000)) > 0.95
+    assert likeness(of_left, sweep(*RIGHT, 16_000)) < 0.3
+    assert likeness(of_right, sweep(*RIGHT, 16_000)) > 0.95
     mixed = (sweep(*LEFT, 16_000) + sweep(*RIGHT, 16_000)) / 2
-    assert likeness(blocks, np.asarray(mixed, np.float32)) > 0.95
-    assert source.name == "default"
+    assert likeness(of_both, np.asarray(mixed, np.float32)) > 0.95
+    assert of_left[0].start_sample == 0
+    assert (left.name, left.dropped_blocks, left.overflows) == ("church", 0, 0)
+    assert both.name == "default"
+    assert threading.enumerate() == before, "nothing is left running"
 
 
 def test_a_device_that_cannot_do_16_khz_runs_at_its_own_rate(
@@ -124,7 +122,7 @@ def test_a_device_that_cannot_do_16_khz_runs_at_its_own_rate(
     monkeypatch.setattr(sounddevice, "check_input_settings", refuse)
     monkeypatch.setattr(sounddevice, "InputStream", opened)
     source = Microphone("church")
-    blocks = heard_while_playing(source, pulse, wav)
+    (blocks,) = heard_while_playing(pulse, wav, source)
     assert rates == [44_100]
     assert likeness(blocks, sweep(*LEFT, 16_000)) > 0.95
     assert source.dropped_blocks == 0
@@ -147,7 +145,7 @@ def test_an_unplugged_device_is_noticed_and_comes_back(pulse: Pulse, wav: Path) 
     assert refused.value.code == "audio-device-failed"
 
     pulse.plug("church")
-    blocks = heard_while_playing(source, pulse, wav)
+    (blocks,) = heard_while_playing(pulse, wav, source)
     assert likeness(blocks, sweep(*LEFT, 16_000)) > 0.95
     jump_s = (blocks[0].start_sample - seen[-1].start_sample) / 16_000
     assert jump_s == pytest.approx(blocks[0].arrived_s - seen[-1].arrived_s, abs=0.2)

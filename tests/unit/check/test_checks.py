@@ -19,8 +19,9 @@ from pipeline.church.scripture import editions
 from pipeline.church.scripture.editions import Edition
 from pipeline.config.loader import Loaded, load
 from pipeline.server import addresses
-from scripts.support.program import SERMON, started
 from tests.support.certificates import NAME, make
+from tests.support.daemon import Service
+from tests.support.fakes import FakeSource, pcm_of
 from tests.support.hub import in_loop, serving
 from tests.support.verses import small_index
 
@@ -144,12 +145,16 @@ class TestPort:
 
     @pytest.mark.slow
     def test_one_that_the_daemon_itself_has_is_told_apart(self, tmp_path: Path) -> None:
-        with started("run", "--input", str(SERMON), cwd=tmp_path) as program:
-            port = int(program.address.rpartition(":")[2])
-            result = told("port", loaded(tmp_path, server__port=port))
+        async def check(service: Service) -> None:
+            port = service.app._context.hub.port
+            result = await asyncio.to_thread(told, "port", loaded(tmp_path, server__port=port))
+            service.app.stop()
             assert (result.ok, result.code) == (False, "port-in-use")
-            assert f"session {program.folder.name}" in result.message
+            assert f"session {service.app.folder.name}" in result.message
             assert "stop it" in result.fix
+
+        service = Service(tmp_path / "running", source=FakeSource(pcm_of([], 1.0), hold=True))
+        assert service.run(check) == 0
 
     def test_an_address_of_another_machine_is_red(self, tmp_path: Path) -> None:
         result = told("port", loaded(tmp_path, server__host="192.0.2.7", server__port=8765))

@@ -78,10 +78,33 @@ def test_the_starter_models_get_the_golden_sentence_right() -> None:
         *("model-stt", "model-marian", "model-gemma")
     }
     assert "SHA-256" in found["model-gemma"].message
-    assert "cross" in found["golden-stt"].message
-    assert "cruz" in found["golden-marian"].message
-    assert "cruz" in found["golden-gemma"].message
+    assert "all evil" in found["golden-stt"].message
+    assert "todo mal" in found["golden-marian"].message
+    assert "Señor" in found["golden-gemma"].message
     assert "real-time factor" in found["golden-stt"].message
+
+
+def test_a_further_language_that_run_would_end_with_is_red() -> None:
+    """Once `check` said "Ready", and `run` ended at the second language."""
+    found = told("marian-de", {"translate.targets": [{"lang": "de"}]})
+    assert list(found) == ["model-marian-de"], "its sentence is not tried"
+    assert found["model-marian-de"].code in {"lang-unsupported", "model-missing"}
+    assert "translate.targets, 'de'" in found["model-marian-de"].message
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("own_final_model")
+def test_every_language_is_tried_and_a_shared_model_is_loaded_once() -> None:
+    flags = {"translate.targets": [{"lang": "fr"}], "translate.compare.engine": "gemma"}
+    found = told("", flags)
+    assert {name: result.message for name, result in found.items() if not result.ok} == {}
+    assert {"golden-marian-fr", "golden-gemma-fr"} <= found.keys()
+    assert "Éternel" in found["golden-marian-fr"].message
+    assert list(found)[-2:] == ["memory", "compare"]
+    assert "todo mal" in found["compare"].message
+    gone = told("compare", {**flags, "translate.compare.model": "none.gguf"})["compare"]
+    assert (gone.verdict, gone.code) == ("look", "model-missing")
+    assert "A service goes on without it" in gone.fix
 
 
 @pytest.mark.parametrize(
@@ -108,14 +131,13 @@ class TestWithoutAGoodModel:
         assert str(broken) in found[f"model-{name}"].message
         assert "again" in found[f"model-{name}"].fix
 
-    @pytest.mark.slow
-    def test_one_of_another_kind_is_red(self, name: str, key: str, tmp_path: Path) -> None:
-        stt, marian = resolve("stt", "starter"), resolve("marian", "starter")
-        other = {"stt": marian, "marian": stt, "gemma": stt / "model.bin"}[name]
-        found = told(name, {key: str(other)})
-        assert list(found) == [f"model-{name}"]
-        assert found[f"model-{name}"].code.startswith("model-")
-        assert found[f"model-{name}"].fix
+
+@pytest.mark.slow
+def test_one_of_another_kind_is_red() -> None:
+    found = told("stt", {"stt.model": str(resolve("marian", "starter"))})
+    assert list(found) == ["model-stt"]
+    assert found["model-stt"].code.startswith("model-")
+    assert found["model-stt"].fix
 
 
 @pytest.mark.slow
@@ -128,7 +150,7 @@ def test_a_model_that_loads_but_talks_nonsense_is_red_at_the_sentence(tmp_path: 
     found = told("marian", {"translate.partial.model": str(mixed)})
     assert found["model-marian"].ok
     assert found["golden-marian"].code == "golden-missed"
-    assert "'cruz'" in found["golden-marian"].message
+    assert "'mal'" in found["golden-marian"].message
     assert "translate.partial.model" in found["golden-marian"].fix
 
 
@@ -164,7 +186,7 @@ class TestServers:
             return told("server", flags)
 
     def test_one_that_translates_is_green(self) -> None:
-        must = " ".join(golden().must["es"])
+        must = " ".join(word.partition("|")[0] for word in golden().must["es"])
         found = self.found(says(f" {must}."))
         assert list(found) == ["server-final", "golden-server-final"]
         assert all(result.ok for result in found.values())
@@ -249,7 +271,7 @@ def test_an_exl2_model_without_its_runtime_is_red_and_says_what_it_needs(tmp_pat
 
 @pytest.mark.usefixtures("own_final_model")
 def test_a_server_of_several_languages_is_asked_once_and_tried_in_each() -> None:
-    with scripted(says(" Il a donné sa vie sur la croix pour nos péchés.")) as server:
+    with scripted(says(" Le Seigneur te gardera de tout mal.")) as server:
         flags = {
             "translate.targets": [
                 {"lang": "fr", "final": {"engine": "openai", "url": server.url}},
@@ -265,7 +287,7 @@ def test_a_server_of_several_languages_is_asked_once_and_tried_in_each() -> None
     ]
     assert asked == 3
     assert found["golden-server-final-fr"].ok
-    assert "croix" in found["golden-server-final-fr"].message
+    assert "Seigneur" in found["golden-server-final-fr"].message
 
 
 @pytest.mark.slow
@@ -323,9 +345,9 @@ def test_a_language_without_a_golden_text_is_yellow_and_the_wrong_language_is_re
     assert passed.code == "golden-unjudged"
     assert passed.advice
     for text, lang, said in (
-        ("Dio su vida en la cruz por nuestros pecados.", "de", "is no German: Spanish"),
-        ("He gave his life on the cross for our sins.", "de", "is no German: English"),
-        ("Dio su vida en la cruz por nuestros pecados.", "fr", "lacks 'vie' and 'croix'"),
+        ("El Señor te guardará de todo mal.", "de", "is no German: Spanish"),
+        ("The Lord will keep you from all evil.", "de", "is no German: English"),
+        ("El Señor te guardará de todo mal.", "fr", "lacks 'Seigneur' and 'gardera'"),
         ("Gott gab sein Leben am Kreuz.", "ko", "is no Korean: wrong-script"),
     ):
         with pytest.raises(EngineError, match=said) as caught:

@@ -15,6 +15,8 @@ from pipeline.cli.main import main
         (["run", "--prot", "80"], "usage: stark-translate run ", "Did you mean --port?"),
         (["run", "--pace", "fats"], "usage: stark-translate run ", "Did you mean fast?"),
         (["export", "last", "--fromat", "srt"], "usage: stark-translate export ", "--format?"),
+        (["logs"], "usage: stark-translate ", "journalctl -u stark-translate"),
+        (["run", "--set", "vad"], "usage: stark-translate run ", "is no KEY=VALUE such as"),
         (["models", "pul"], "usage: stark-translate models ", "Did you mean pull?"),
         (["run", "a.wav"], "usage: stark-translate run ", "Did you mean --input a.wav?"),
         ([], "usage: stark-translate ", "`stark-translate demo` is the one to begin with"),

@@ -60,6 +60,15 @@ def test_what_is_not_toml_is_refused() -> None:
     assert refused("[audio\n").code == "config-not-toml"
 
 
+def test_a_path_may_begin_at_the_users_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/desk")
+    settings = load(
+        flags={"session.directory": "~/sermons", "server.tls_cert": "~/a", "server.tls_key": "b"}
+    ).settings
+    assert settings.session.directory == "/home/desk/sermons"
+    assert (settings.server.tls_cert, settings.server.tls_key) == ("/home/desk/a", "b")
+
+
 def test_an_unknown_key_gets_its_nearest_neighbour() -> None:
     error = refused("[audio]\ndevise = 'x'\n")
     assert error.code == "config-unknown-key"

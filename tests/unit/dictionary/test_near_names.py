@@ -147,11 +147,18 @@ def test_words_that_are_not_those_of_the_text_tell_nothing() -> None:
 
 @pytest.mark.slow
 def test_with_every_word_unsure_one_sentence_in_a_thousand_gets_a_name() -> None:
-    """12 of 23,253. The everyday words come from these: held out, it is 29 (decision 067)."""
+    """12 of 23,253; here every third. The everyday words come from these: held out, it is 29
+    (decision 067).
+    """
     found: list[tuple[str, str]] = []
-    for file in ("modern_speech.tsv", "church_talk.tsv"):
-        for line in (ROOT / "training/data" / file).read_text("utf-8").splitlines()[1:]:
-            said = line.split("\t")[0]
-            for names in names_of(RULES[:-3], COMMON, "own"):
-                found += names.found(said, range(len(said)), COMMON).items()
-    assert len(found) <= 15
+    church, others = names_of(RULES[:-3], COMMON, "own")
+    assert not church.names
+    lines = [
+        line
+        for file in ("modern_speech.tsv", "church_talk.tsv")
+        for line in (ROOT / "training/data" / file).read_text("utf-8").splitlines()[1:]
+    ]
+    for line in lines[::3]:
+        said = line.split("\t")[0]
+        found += others.found(said, range(len(said)), COMMON).items()
+    assert len(found) <= 5, found

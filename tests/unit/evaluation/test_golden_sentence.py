@@ -51,8 +51,17 @@ def test_the_sentence_itself_misses_nothing_in_either_language() -> None:
 def test_french_is_asked_for_what_spanish_is() -> None:
     sentence = read_golden(GOLDEN)
     assert len(sentence.must["fr"]) == len(sentence.must["es"])
-    assert sentence.missing("Il a donné sa vie sur la croix pour nos péchés.", "fr") == []
-    assert sentence.missing(sentence.text["es"], "fr") == ["vie", "croix", "péchés"]
+    assert sentence.missing("Le Seigneur te gardera de tout mal.", "fr") == []
+    assert sentence.missing(sentence.text["es"], "fr") == ["Seigneur", "gardera", "tout"]
+
+
+def test_every_word_must_be_heard_and_every_content_word_translated() -> None:
+    """Once "He gained his life" was green for "gave"."""
+    sentence = read_golden(GOLDEN)
+    assert sentence.unheard("the lord will keep you from all evil") == []
+    assert sentence.unheard("The Lord will heal you from all evil.") == ["keep"]
+    assert sentence.missing("Jehová te librará de todo mal.", "es") == []
+    assert sentence.missing("El Señor te dejará de todo mal.", "es") == ["guardará"]
 
 
 def test_whole_words_count_in_any_case_and_with_any_punctuation() -> None:

@@ -96,8 +96,8 @@ def test_recognizers_are_compared_by_their_wrong_words(tmp_path: Path) -> None:
     golden = bundled("demo", "golden.flac")
     sound = [
         Spoken(golden, "whatever was not said here at all"),
-        Spoken(golden, "He gave his life", ("life", "Ezra")),
-        Spoken(golden, "He gave his life on the cross for our sins.", set="voices"),
+        Spoken(golden, "The Lord will keep you", ("Lord", "Ezra")),
+        Spoken(golden, "The Lord will keep you from all evil.", set="voices"),
     ]
     made = compare_recognizers(loaded, ("starter", "starter"), sound)
     told = {(each.set, each.measure): each for each in made.measured}

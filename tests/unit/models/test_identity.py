@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
+from types import SimpleNamespace
 
+import psutil
 import pytest
 
 from pipeline.config.loader import changed
@@ -32,5 +34,20 @@ def test_the_starter_comes_with_the_command_that_mends_it(tmp_path: Path) -> Non
     settings = changed(Settings(), {"models.directory": str(tmp_path)})
     assert "models pull whisper-base" in advice("stt", resolve("stt", "starter"), settings)
     assert "models pull opus" in advice("marian", resolve("marian", "starter"), settings)
-    assert "models pull gemma" in advice("gemma", resolve("gemma", "tiny"), settings)
+    told = advice("gemma", resolve("gemma", "tiny"), settings)
+    assert "models pull translategemma-4b" in told
+
+
+def test_nothing_is_advised_that_is_a_step_back_or_does_not_fit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once `check` advised a Gemma that docs/MODELS.md calls worse than the starter."""
+    settings = changed(Settings(), {"models.directory": str(tmp_path)})
+    roles: tuple[Role, ...] = ("stt", "marian", "gemma")
+    for free, fits in ((1_000_000_000, False), (64_000_000_000, True)):
+        memory = SimpleNamespace(available=free)
+        monkeypatch.setattr(psutil, "virtual_memory", lambda memory=memory: memory)
+        told = [advice(role, resolve(role, "starter"), settings) for role in roles]
+        assert not any("270m" in each for each in told)
+        assert ("translategemma" in told[-1]) == fits
     assert advice("stt", tmp_path / "whisper-base", settings) == ""

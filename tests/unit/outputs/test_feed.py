@@ -207,7 +207,8 @@ def test_an_undone_correction_leaves_the_screen_of_the_spoken_language() -> None
         begin(feed, server)
         typed = board.add_typed(1, 20.0, "A las diez", "es")
         feed.on_caption(typed)
-        corrected = board.correct(1, "At ten")
+        assert board.correct(1, "At ten")
+        corrected = board.conclude(1, marked=False)
         assert corrected
         feed.on_caption(corrected)
         until(lambda: server.sent)

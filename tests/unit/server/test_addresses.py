@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import errno
 import ipaddress
+import os
 import socket
 from xml.etree import ElementTree as ET
 
@@ -30,6 +31,15 @@ def test_a_port_that_cannot_be_had_is_explained(problem: OSError, code: str) -> 
     assert "80" in error.message
     assert "192.0.2.7" in error.message
     assert "server." in error.fix
+
+
+def test_the_owner_of_a_taken_port_is_named() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        error = unbound(Server(port=port), OSError(errno.EADDRINUSE, "Address already in use"))
+        assert f"(process {os.getpid()})" in error.message
+    nobody = unbound(Server(port=1), OSError(errno.EADDRINUSE, "Address already in use"))
+    assert "taken by another program" in nobody.message
 
 
 def test_the_local_address_is_one_of_this_machine() -> None:

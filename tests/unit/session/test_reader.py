@@ -246,6 +246,23 @@ def test_a_day_finds_its_session_by_the_churchs_own_clock(tmp_path: Path) -> Non
     assert [folder.name for folder in of_day("today", there, today)] == [failed]
 
 
+@pytest.mark.parametrize(
+    "words",
+    ["22.11.2026", "22/11/2026", "11/22/2026", "22 November 2026", "november 22, 2026"],
+)
+def test_a_day_is_written_as_people_write_it(tmp_path: Path, words: str) -> None:
+    folders(tmp_path, "2026-11-22T10-00-00", "2026-11-15T10-00-00")
+    assert find_session(words, tmp_path).name == "2026-11-22T10-00-00"
+
+
+def test_a_date_that_may_be_two_days_is_the_one_with_a_service(tmp_path: Path) -> None:
+    folders(tmp_path, "2026-03-04T10-00-00")
+    assert find_session("3/4/2026", tmp_path) == find_session("4/3/2026", tmp_path)
+    folders(tmp_path, "2026-04-03T10-00-00")
+    with pytest.raises(SessionError, match="There are 2 sessions"):
+        find_session("3/4/2026", tmp_path)
+
+
 def test_a_day_of_two_services_asks_which(tmp_path: Path) -> None:
     folders(tmp_path, "2026-11-22T09-00-00", "2026-11-22T11-00-00")
     with pytest.raises(SessionError) as caught:

@@ -276,24 +276,54 @@ def test_a_clock_that_was_set_during_the_service_does_not_move_its_audio() -> No
     assert earlier.audio_s(NOW + timedelta(seconds=30)) == 1230.0
 
 
-def test_starts_that_fail_neither_end_a_session_nor_make_it_younger(sessions: Path) -> None:
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(p): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
+
+
+class Missing(FakeSource):
+    def open(self) -> None:
+        raise AudioError("audio-device-missing", "There is no such device.")
+
+
+def test_starts_that_fail_change_nothing(sessions: Path) -> None:
     """Systemd tries again for hours while the microphone is unplugged."""
-    before = found(sessions)
+    before, files = found(sessions), contents(sessions)
     assert before is not None
     broke = datetime.fromisoformat(before.records[-1].utc)
-
-    class Missing(FakeSource):
-        def open(self) -> None:
-            raise AudioError("audio-device-missing", "There is no such device.")
-
     failed = Service(sessions, source=Missing(pcm_of(SCRIPT, 1.0)))
     assert failed.run() == 1
     assert failed.app.folder == before.folder
-    assert failed.records("event")[-1]["event"] == "end"
+    assert contents(sessions) == files
     settings = failed.settings
     assert unfinished_session(settings, broke + LATER) is not None
     resume_s = timedelta(seconds=settings.session.resume_s)
     assert unfinished_session(settings, broke + resume_s + timedelta(milliseconds=1)) is None
+
+
+@pytest.mark.parametrize("is_said", [False, True])
+def test_it_stays_to_be_gone_on_with_until_the_next_caption(
+    sessions: Path, *, is_said: bool
+) -> None:
+    before = found(sessions)
+    assert before is not None
+    script = SCRIPT if is_said else []
+    next_run = Service(sessions, source=FakeSource(pcm_of(script, 2.0 if not is_said else 20.0)))
+    assert next_run.run() == 0
+    assert next_run.app.folder == before.folder
+    last = datetime.fromisoformat(before.records[-1].utc)
+    again = unfinished_session(next_run.settings, last + LATER)
+    assert (again is None) == is_said
+    if again is not None:
+        assert again.messages == before.messages
+
+
+def test_what_is_taken_off_the_record_in_a_start_that_fails_is_gone(sessions: Path) -> None:
+    before = found(sessions)
+    assert before is not None
+    failed = Service(sessions, source=Missing(pcm_of(SCRIPT, 1.0)))
+    failed.app._context.recorder.purge(Redaction(0.0, 1e6))
+    assert failed.run() == 1
+    assert read_journal(before.folder) == []
 
 
 def test_a_session_that_goes_on_is_not_among_the_past_services(sessions: Path) -> None:

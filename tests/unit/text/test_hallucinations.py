@@ -2,13 +2,14 @@ from __future__ import annotations
 
 import json
 import zlib
+from dataclasses import asdict
 
 import pytest
 
 from pipeline.config.schema import Stt
 from pipeline.core.resources import bundled
 from pipeline.core.types import Recognition
-from pipeline.text.hallucinations import reason
+from pipeline.text.hallucinations import WhisperLimits, reason
 
 SPOKEN_DBFS = -22.0
 QUIET_DBFS = -55.0
@@ -249,3 +250,8 @@ def test_what_models_write_over_silence_in_other_languages_is_not_shown(text: st
 )  # fmt: skip
 def test_what_a_church_says_in_other_languages_stays_in_doubt(text: str) -> None:
     assert judge(text, avg_logprob=-0.9) == ""
+
+
+def test_the_settings_have_whispers_limits_unless_they_are_set() -> None:
+    limits, settings = WhisperLimits(), Stt()
+    assert asdict(limits) == {name: getattr(settings, name) for name in asdict(limits)}

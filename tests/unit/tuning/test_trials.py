@@ -157,7 +157,8 @@ def test_the_real_engines_are_measured(real: Tuning) -> None:
 
 @pytest.mark.slow
 def test_a_model_that_says_something_else_is_not_tuned() -> None:
-    settings = changed(Settings(), {"translate.final.prompt": "translategemma"})
+    wrong = {"translate.final.model": "tiny", "translate.final.prompt": "translategemma"}
+    settings = changed(Settings(), wrong)
     tuning = Tuning(settings, MACHINE, limit_s=0.1)
     with pytest.raises(EngineError, match=r"translate\.final\.model: it says.*\[golden-missed\]"):
         list(tuning.run("gemma"))

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from pipeline.config.loader import load
-from pipeline.core.reports import Fault, Rendition, Report, WorkerEnded
+from pipeline.core.reports import Fault, Rendition, Report, Retranslated, WorkerEnded
 from pipeline.core.types import Caption, Recognition, Transcript, Utterance
 from pipeline.engines.protocols import Translator
 from pipeline.workers.degradation import Rung
@@ -93,6 +93,19 @@ def test_a_quick_caption_and_its_final_are_renditions_in_the_language(tmp_path: 
     ]
     ended = {r.worker: r.error for r in bench.reports if isinstance(r, WorkerEnded)}
     assert ended == {"quick-fr": None, "translate-fr": None}
+
+
+@pytest.mark.parametrize("final", [False, True])
+def test_what_operators_write_passes_the_gate_of_finals(tmp_path: Path, *, final: bool) -> None:
+    bench = Bench(tmp_path)
+    said = transcript(text="Read Second Timothy three, fourteen to seventeen.")
+    made = Caption(said, "fr", "Lisez 2 Timothée 3:1417.", "marian", final)
+    bench.workers.tell(Retranslated(1, made, "fr"))
+    (report,) = bench.reports
+    assert isinstance(report, Retranslated)
+    assert report.caption is not None
+    assert report.caption.text == "Lisez 2 Timothée 3:14-17."
+    assert [check.outcome for check in report.caption.checks] == ["repaired"]
 
 
 def test_without_a_final_translator_the_quick_one_makes_the_final(tmp_path: Path) -> None:

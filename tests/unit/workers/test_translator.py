@@ -37,6 +37,13 @@ def draft(id: int) -> Caption:  # noqa: A002
     return Caption(transcript, "es", "amén hermano", "marian", final=False)
 
 
+class FixedScorer:
+    """Thinks the same of every translation."""
+
+    def score(self, text: str, target: str) -> tuple[float, float]:
+        return -1.0, -2.0
+
+
 def worker(
     translator: Translator,
     reports: list[Report],
@@ -498,6 +505,17 @@ def test_what_an_operator_wrote_is_translated_when_no_draft_waits() -> None:
     made._drafts.ask(request(7))
     until_retranslated(made, reports)
     assert retranslated(reports) == [(7, "gemma", True)]
+
+
+def test_it_is_judged_by_the_same_second_opinion_as_what_is_said() -> None:
+    reports: list[Report] = []
+    made = worker(FakeTranslator("gemma"), reports, count=0)
+    made._scorer = FixedScorer()
+    made._drafts.ask(request(7))
+    until_retranslated(made, reports)
+    (opinion,) = [r.caption.opinion for r in reports if isinstance(r, Retranslated) and r.caption]
+    assert opinion is not None
+    assert (opinion.mean, opinion.least) == (-1.0, -2.0)
 
 
 class MakesWay(FakeTranslator):

@@ -39,7 +39,7 @@ def test_a_comparison_says_what_to_do(capsys: pytest.CaptureFixture[str]) -> Non
     Path("few.tsv").write_text("Good morning.\tBuenos días.\nLet us pray.\tOremos.\n")
     asked = ["learn", "compare", "starter", "starter", "--role", "marian", "--data", "learning"]
     assert main([*asked, "--set", "few=few.tsv"]) == 0
-    said = capsys.readouterr().out
+    said = " ".join(capsys.readouterr().out.split())  # wherever lines are broken
     assert "few" in said
     assert "deploy: The new model does no harm." in said
     assert "Of few only 2 were measured" in said

@@ -19,6 +19,7 @@ silence_ms = 400
 [audio]
 pace = "realtime"
 """
+BAD = '[vad]\nsilence_ms = 1\n[log]\nlevel = "loud"\n'
 
 
 def port(program: Program) -> str:
@@ -26,24 +27,27 @@ def port(program: Program) -> str:
 
 
 @pytest.mark.slow
-def test_a_service_takes_new_settings(tmp_path: Path) -> None:
+def test_a_service_takes_new_settings_from_a_command_and_at_a_hangup(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
     file = tmp_path / "config.toml"
     file.write_text(SETTINGS)
     with started("run", "--input", str(SERMON), cwd=tmp_path) as program:
         program.wait_for("ready")
         reload = ["reload", "--port", port(program)]
 
-        same = call(*reload, cwd=tmp_path)
-        assert same.returncode == 0
-        assert "No setting differs" in same.stdout
-        assert "rules" in same.stdout
+        assert main(reload) == 0
+        same = capsys.readouterr().out
+        assert "No setting differs" in same
+        assert "rules" in same
 
-        file.write_text('[vad]\nsilence_ms = 1\n[log]\nlevel = "loud"\n')
-        bad = call(*reload, cwd=tmp_path)
-        assert bad.returncode == 78
-        assert "Not reloaded: " in bad.stderr
-        assert "vad.silence_ms" in bad.stderr
-        assert "log.level" in bad.stderr
+        file.write_text(BAD)
+        assert main(reload) == 78
+        bad = capsys.readouterr().err
+        assert "Not reloaded: " in bad
+        assert "vad.silence_ms" in bad
+        assert "log.level" in bad
 
         text = SETTINGS.replace("400", "900").replace("100", "50")
         file.write_text(text.replace("[audio]", '[audio]\ndevice = "USB"'))
@@ -55,38 +59,33 @@ def test_a_service_takes_new_settings(tmp_path: Path) -> None:
             ["vad.silence_ms", "from the next utterance on"],
             ["audio.device", "needs a restart"],
         ]
-        told = call(*reload, "--json", cwd=tmp_path)
-        answer = orjson.loads(told.stdout)
+        assert main([*reload, "--json"]) == 0
+        answer = orjson.loads(capsys.readouterr().out)
         assert (answer["live"], answer["next_utterance"]) == ([], [])
         assert answer["restart"] == ["audio.device"]
         assert answer["rules"] > 100
 
+        file.write_text(BAD)
+        program.process.send_signal(signal.SIGHUP)
+        (fault,) = program.until(  # on a busy machine a final is late as well
+            lambda: [e for e in program.log if e.get("stage") == "settings"]
+        )
+        assert (fault["event"], fault["code"]) == ("fault", "config-bad-value")
+        assert "vad.silence_ms" in fault["message"]
+        assert "log.level" in fault["message"]
+        file.write_text(text.replace("[vad]", "[log]\nlevel = 'debug'\n[vad]"))
+        program.process.send_signal(signal.SIGHUP)
+        program.until(
+            lambda: any(
+                e["event"] == "reloaded" and e["live"] == ["log.level"] for e in program.log
+            )
+        )
         count = len(program.records())
-        program.until(lambda: len(program.records()) >= count + 2, 120)
+        program.until(lambda: len(program.records()) > count, 120)
         assert program.stop() == 0
         assert [e["next_utterance"] for e in program.records("event") if e["event"] == "reloaded"][
             1
         ] == ["vad.silence_ms"]
-
-
-@pytest.mark.slow
-def test_a_hangup_with_a_bad_file_is_told_in_the_log_and_ends_nothing(tmp_path: Path) -> None:
-    file = tmp_path / "config.toml"
-    file.write_text(SETTINGS)
-    with started("run", "--input", str(SERMON), cwd=tmp_path) as program:
-        program.wait_for("ready")
-        file.write_text('[vad]\nsilence_ms = 1\n[log]\nlevel = "loud"\n')
-        program.process.send_signal(signal.SIGHUP)
-        fault = program.wait_for("fault")
-        assert (fault["stage"], fault["code"]) == ("settings", "config-bad-value")
-        assert "vad.silence_ms" in fault["message"]
-        assert "log.level" in fault["message"]
-        file.write_text(SETTINGS.replace("[vad]", "[log]\nlevel = 'debug'\n[vad]"))
-        program.process.send_signal(signal.SIGHUP)
-        assert program.wait_for("reloaded")["live"] == ["log.level"]
-        count = len(program.records())
-        program.until(lambda: len(program.records()) > count, 60)
-        assert program.stop() == 0
 
 
 def test_without_a_daemon_or_its_token(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

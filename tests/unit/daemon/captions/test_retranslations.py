@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.core.reports import Retranslated
-from pipeline.core.types import Caption
+from pipeline.core.types import Caption, Verse
 from scripts.support.captions import caption
 from tests.support.commands import command
 from tests.support.coordinator import CoordinatorFixture
@@ -45,6 +45,83 @@ def test_the_quick_translation_comes_and_then_the_final_one(desk: CoordinatorFix
     assert desk.hearing.asked[0].transcript.lang == "en"
     assert desk.commands.obey(command("undo")) is None
     assert texts(desk) == [("gracious", "gracioso")]
+
+
+def test_nothing_is_final_before_its_translation_has_passed(desk: CoordinatorFixture) -> None:
+    def now() -> tuple[bool, str]:
+        message = desk.board.message(1)
+        return message.final, message.status
+
+    correct(desk, "grace")
+    # Pages that show finals only keep the last one of a resumed caption.
+    assert now() == (False, "resumed")
+    desk.board.show(caption(1, "gracious", "tarde", final=True, engine="gemma"))
+    answer(desk, "gracia.", "marian")
+    assert now() == (False, "resumed")
+    answer(desk, "la gracia", "gemma")
+    assert now() == (True, "")
+    desk.commands.obey(command("say", text="Amen."))
+    typed = desk.board.last_id
+    assert not desk.board.message(typed).final
+    answer(desk, "Amén.", "gemma")
+    assert desk.board.message(typed).final
+    desk.recorder.start()
+    kept = [(each["id"], each["target"]["text"]) for each in desk.written("captions.jsonl")]
+    assert kept == [(1, "la gracia"), (typed, "Amén.")]
+
+
+def test_a_doubtful_translation_is_marked_and_can_be_approved(desk: CoordinatorFixture) -> None:
+    desk.facts.hold_doubtful = True
+    correct(desk, "grace")
+    asked = desk.hearing.asked[-1]
+    made = Caption(asked.transcript, "es", "fe", "gemma", final=True, is_doubtful=True)
+    desk.targets.take(Retranslated(asked.ticket, made, "es"))
+    assert desk.board.message(1).doubtful
+    desk.commands.obey(command("approve", id=1))
+    assert not desk.board.message(1).doubtful
+
+
+@pytest.mark.parametrize("how", ["waited", "over", "off-record", "failed", "verse"])
+def test_a_caption_is_final_with_what_it_has_where_nothing_better_comes(
+    desk: CoordinatorFixture, how: str
+) -> None:
+    desk.facts.hold_doubtful = True
+    desk.hearing.heard_s = 100.0
+    correct(desk, "grace")
+    answer(desk, "gracia", "marian")
+    match how:
+        case "waited":
+            desk.targets.look(2.0**40)
+        case "over":
+            desk.targets.finish()
+        case "off-record":
+            desk.commands.obey(command("off-record"))
+            desk.facts.off_record = False
+        case "failed":
+            desk.targets.take(Retranslated(desk.hearing.asked[-1].ticket, None, "es"))
+        case "verse":
+            verse = Verse("Juan 1:14", "lleno de gracia", "RV", "es")
+            desk.board.put_verse(1, verse)
+            answer(desk, "la gracia", "gemma")
+    message = desk.board.message(1)
+    assert (message.target.text, message.final) == ("gracia", True)
+    # Nobody has judged it; a printed verse is right in any case.
+    assert message.doubtful == (how != "verse")
+    if how == "waited":
+        answer(desk, "la gracia", "gemma")
+        assert texts(desk) == [("grace", "la gracia")]
+
+
+def test_taken_back_to_a_text_that_was_waiting_it_waits_again(desk: CoordinatorFixture) -> None:
+    correct(desk, "grace")
+    correct(desk, "the grace")
+    desk.commands.obey(command("undo"))
+    assert [asked.transcript.text for asked in desk.hearing.asked] == [
+        *("grace", "the grace", "grace")
+    ]
+    answer(desk, "gracia", "gemma")
+    assert texts(desk) == [("grace", "gracia")]
+    assert desk.board.message(1).final
 
 
 def test_a_final_that_says_the_same_is_no_new_version(desk: CoordinatorFixture) -> None:

@@ -6,7 +6,8 @@ import asyncio
 import logging
 import os
 import signal
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -44,7 +45,17 @@ RULE = '[[rule]]\nhear = ["number"]\nwrite = "{0}"\nexample = "number"\nbecomes 
 class Reloading(Service):
     """A service with a file of settings."""
 
-    def __init__(self, tmp_path: Path, text: str = "", flags: dict[str, Any] | None = None) -> None:
+    def __init__(
+        self,
+        tmp_path: Path,
+        text: str = "",
+        flags: dict[str, Any] | None = None,
+        *,
+        speed: float = 20.0,
+        waits_s: Sequence[float] = (),
+    ) -> None:
+        """At the times `waits_s` its source waits for an event of `go_on`."""
+        self.go_on = [threading.Event() for _ in waits_s]
         self.file = tmp_path / "config.toml"
         self.file.write_text(text)
         loaded = load(
@@ -53,6 +64,7 @@ class Reloading(Service):
                 "server.port": 0,
                 "session.directory": str(tmp_path / "sessions"),
                 "operator.token": "secret",
+                "church.verses": "off",
                 "vad.partial_ms": 0,
                 "vad.join_ms": 0,  # the sentences of scripts have no full stops
             }
@@ -65,7 +77,11 @@ class Reloading(Service):
         self.app = App(
             self.settings,
             Engines(
-                source=FakeSource(pcm_of(SCRIPT, 15.0), speed=4),
+                source=FakeSource(
+                    pcm_of(SCRIPT, 15.0),
+                    speed=speed,
+                    waits=list(zip(waits_s, self.go_on, strict=True)),
+                ),
                 detector=FakeDetector(),
                 recognizer=self.recognizer,
                 targets=(TargetEngines("es", FakeTranslator("marian"), self.final),),
@@ -99,11 +115,12 @@ def test_without_a_change_nothing_is_named(tmp_path: Path) -> None:
 
 
 def test_a_longer_silence_holds_from_the_next_utterance_on(tmp_path: Path) -> None:
-    service = Reloading(tmp_path)
+    service = Reloading(tmp_path, waits_s=[4.15])
 
     async def beside(_: Service) -> None:
         await reached(lambda: len(service.finals()) >= 2)
         await service.hang_up("[vad]\nsilence_ms = 900\n")
+        service.go_on[0].set()
 
     assert service.run(beside) == 0
     texts = [line["source"]["text"] for line in service.journal()]
@@ -116,43 +133,38 @@ def test_a_longer_silence_holds_from_the_next_utterance_on(tmp_path: Path) -> No
 
 
 WRONG = '[vad]\nsilence_ms = 9\nthreshold = "loud"\n[server]\nhistry = 3\n'
+BAD = [
+    (WRONG, "config-unknown-key", ["vad.silence_ms", "vad.threshold", "server.histry"]),
+    ("[vad", "config-not-toml", ["config.toml"]),
+    ('[dictionary]\nfile = "none.toml"', "dictionary-unreadable", ["none.toml"]),
+    ("[vad]\nend_threshold = 0.9", "config-bad-value", ["vad.end_threshold"]),
+]
 
 
-@pytest.mark.parametrize(
-    ("text", "code", "says"),
-    [
-        (WRONG, "config-unknown-key", ["vad.silence_ms", "vad.threshold", "server.histry"]),
-        ("[vad", "config-not-toml", ["config.toml"]),
-        ('[dictionary]\nfile = "none.toml"', "dictionary-unreadable", ["none.toml"]),
-        ("[vad]\nend_threshold = 0.9", "config-bad-value", ["vad.end_threshold"]),
-    ],
-)
-def test_a_bad_file_changes_nothing_and_all_its_mistakes_are_told(
-    tmp_path: Path, text: str, code: str, says: list[str]
-) -> None:
+def test_a_bad_file_changes_nothing_and_all_its_mistakes_are_told(tmp_path: Path) -> None:
     service = Reloading(tmp_path, "[vad]\nsilence_ms = 300\n")
     in_force = service.settings
-    seen: list[dict[str, Any]] = []
 
     async def beside(_: Service) -> None:
         async with service.connect("?kind=operator") as socket:
             await socket.send('{"type":"auth","token":"secret"}')
             await until(socket, lambda m: m["type"] == "console")
-            await service.hang_up(text, lambda: bool(service.events("fault")))
-            seen.append(await until(socket, lambda m: m["type"] == "fault"))
-            await socket.send('{"type":"command","name":"reload"}')
-            seen.append(await until(socket, lambda m: m["type"] == "error"))
-            assert service.app._reload.settings is in_force
+            for text, code, says in BAD:
+                before = len(service.events("fault"))
+                await service.hang_up(text, lambda b=before: len(service.events("fault")) > b)  # type: ignore[misc]
+                fault = await until(socket, lambda m: m["type"] == "fault")
+                await socket.send('{"type":"command","name":"reload"}')
+                error = await until(socket, lambda m: m["type"] == "error")
+                assert service.app._reload.settings is in_force
+                assert fault["stage"] == ("dictionary" if "dictionary" in code else "settings")
+                for message in (fault, error):
+                    assert message["code"] == code
+                    assert [word for word in says if word not in message["message"]] == []
+                assert error["message"] in fault["message"]
             await service.hang_up("[vad]\nsilence_ms = 300\n")
 
     assert service.run(beside) == 0
     assert len(service.finals()) == len(SCRIPT)
-    fault, error = seen
-    assert fault["stage"] == ("dictionary" if "dictionary" in code else "settings")
-    for message in seen:
-        assert message["code"] == code
-        assert [word for word in says if word not in message["message"]] == []
-    assert error["message"] in fault["message"]
     (event,) = service.events("reloaded")
     assert event["next_utterance"] == []  # the old settings were in force all the time
 
@@ -213,7 +225,7 @@ def test_all_that_is_live_reaches_its_part(tmp_path: Path) -> None:
         level = "error"
         format = "json"
     """
-    service = Reloading(tmp_path, flags={"stt.hotwords": True})
+    service = Reloading(tmp_path, flags={"stt.hotwords": True}, waits_s=[5.75])
 
     async def beside(_: Service) -> None:
         await reached(lambda: len(service.finals()) >= 3)
@@ -243,6 +255,7 @@ def test_all_that_is_live_reaches_its_part(tmp_path: Path) -> None:
             assert hub._limiter.per_address == 77
             assert len(hub._boards.first.snapshot().messages) <= 2 + 1
             assert hub._settings.max_clients == 1
+            service.go_on[0].set()
         await reached(lambda: not old.exists())
         assert logging.getLogger("pipeline").level == logging.ERROR
 
@@ -259,16 +272,18 @@ def test_the_dictionary_can_be_switched_off_and_on(tmp_path: Path) -> None:
     own = tmp_path / "own.toml"
     own.write_text(RULE.format("Number"))
     flags = {"dictionary.file": str(own), "stt.hotwords": True}
-    service = Reloading(tmp_path, flags=flags)
+    service = Reloading(tmp_path, flags=flags, waits_s=[4.15, 7.35])
+    first, second = service.go_on
 
     async def beside(_: Service) -> None:
         await reached(lambda: len(service.finals()) >= 2)
         assert service.recognizer.hotwords != ""
         await service.hang_up("[dictionary]\nenabled = false\n")
-        count = len(service.finals())
-        await reached(lambda: len(service.finals()) >= count + 2)
+        first.set()
+        await reached(lambda: len(service.finals()) >= 4)
         assert service.recognizer.hotwords == ""
         await service.hang_up("")
+        second.set()
 
     assert service.run(beside) == 0
     texts = [line["source"]["text"] for line in service.journal()]
@@ -279,11 +294,12 @@ def test_the_dictionary_can_be_switched_off_and_on(tmp_path: Path) -> None:
 
 
 def test_the_deadline_of_finals_holds_from_the_next_one_on(tmp_path: Path) -> None:
-    service = Reloading(tmp_path)
+    service = Reloading(tmp_path, waits_s=[2.5])
 
     async def beside(_: Service) -> None:
         await reached(lambda: len(service.finals()) >= 1)
         await service.hang_up("[translate.final]\ndeadline_s = 3.5\n")
+        service.go_on[0].set()
 
     assert service.run(beside) == 0
     assert service.final.deadline_s == 3.5
@@ -304,7 +320,7 @@ def test_a_file_that_is_gone_changes_nothing(tmp_path: Path) -> None:
 
 
 def test_many_hangups_in_a_row_lose_no_sentence(tmp_path: Path) -> None:
-    service = Reloading(tmp_path)
+    service = Reloading(tmp_path, speed=7)
 
     async def beside(_: Service) -> None:
         for number in range(40):

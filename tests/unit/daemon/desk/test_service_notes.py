@@ -16,7 +16,7 @@ from pipeline.church.notes.notes import Notes, written
 from pipeline.church.notes.notes_files import read_notes
 from pipeline.church.scripture.mention import Reference
 from pipeline.core.errors import ProtocolError
-from pipeline.daemon.desk.service_notes import take_notes
+from pipeline.daemon.desk.service_notes import find_notes, move_notes
 from pipeline.protocol.commands import AddNotesCommand, DropNoteCommand
 from tests.support.coordinator import CoordinatorFixture
 
@@ -30,13 +30,26 @@ def sessions(tmp_path: Path) -> tuple[Path, Path]:
     return tmp_path, tmp_path / "session"
 
 
+def take_notes(directory: Path, session: Path) -> Notes:
+    found = find_notes(directory, session, "live")
+    move_notes(directory / "notes.toml", session / "notes.toml")
+    return found
+
+
+def test_notes_are_moved_only_when_a_service_begins(sessions: tuple[Path, Path]) -> None:
+    directory, session = sessions
+    assert find_notes(directory, session, "live") == NOTES
+    assert (directory / "notes.toml").exists()
+    assert not (session / "notes.toml").exists()
+
+
 def test_a_service_takes_the_notes_into_its_folder(sessions: tuple[Path, Path]) -> None:
     directory, session = sessions
-    assert take_notes(directory, session, "live") == NOTES
+    assert take_notes(directory, session) == NOTES
     assert not (directory / "notes.toml").exists()
-    assert take_notes(directory, session, "live") == NOTES, "also when it goes on after a crash"
+    assert take_notes(directory, session) == NOTES, "also when it goes on after a crash"
     (directory / "next").mkdir()
-    assert take_notes(directory, directory / "next", "live") == Notes()
+    assert take_notes(directory, directory / "next") == Notes()
 
 
 def test_a_start_takes_the_notes_that_killed_starts_without_a_caption_had_taken(
@@ -44,35 +57,35 @@ def test_a_start_takes_the_notes_that_killed_starts_without_a_caption_had_taken(
 ) -> None:
     directory, first = sessions
     (first / "captions.jsonl").touch()
-    take_notes(directory, first, "live")
+    take_notes(directory, first)
     second, third = directory / "t", directory / "u"
     for folder in (second, third):
         folder.mkdir()
         (folder / "captions.jsonl").touch()
-    assert take_notes(directory, second, "live") == NOTES
+    assert take_notes(directory, second) == NOTES
     assert not (first / "notes.toml").exists()
     # In it somebody spoke: its notes are over with it, and so are those before it.
     (second / "captions.jsonl").write_text("a caption")
-    assert take_notes(directory, third, "live") == Notes()
+    assert take_notes(directory, third) == Notes()
     assert (second / "notes.toml").exists()
 
 
 def test_a_rehearsal_uses_them_and_leaves_them(sessions: tuple[Path, Path]) -> None:
     directory, session = sessions
-    assert take_notes(directory, session, "dry-run") == NOTES
+    assert find_notes(directory, session, "dry-run") == NOTES
     assert (directory / "notes.toml").exists()
 
 
 def test_a_demonstration_leaves_those_that_wait_alone(sessions: tuple[Path, Path]) -> None:
     directory, session = sessions
-    assert take_notes(directory, session, "demo") == Notes()
+    assert find_notes(directory, session, "demo") == Notes()
     assert (directory / "notes.toml").exists()
 
 
 def test_broken_notes_end_no_service(sessions: tuple[Path, Path]) -> None:
     directory, session = sessions
     (directory / "notes.toml").write_text("names = [", "utf-8")
-    assert take_notes(directory, session, "live") == Notes()
+    assert find_notes(directory, session, "live") == Notes()
 
 
 def test_they_are_told_to_dictionary_and_verses(tmp_path: Path) -> None:
@@ -184,31 +197,19 @@ def test_what_was_drawn_out_wrongly_is_taken_out(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("content", "name", "code"),
-    [
-        (b"no zip", "sermon.docx", "notes-unreadable"),
-        (b"what", "sermon.odt", "notes-unknown"),
-        (b"...", "sermon.txt", "notes-empty"),
-    ],
-)
 def test_a_file_that_is_none_changes_nothing(
-    tmp_path: Path, content: bytes, name: str, code: str
-) -> None:
-    setting = CoordinatorFixture(tmp_path, start=False, church_words=True)
-    send(setting)
-    with pytest.raises(ProtocolError) as refused:
-        send(setting, content, name)
-    assert refused.value.code == code
-    assert setting.commands.console().notes.names == ("Zwingenberger",)
-
-
-@pytest.mark.slow
-def test_a_file_that_takes_too_long_is_refused_at_the_desk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     setting = CoordinatorFixture(tmp_path, start=False, church_words=True)
     send(setting)
+    for content, name, code in (
+        (b"no zip", "sermon.docx", "notes-unreadable"),
+        (b"what", "sermon.odt", "notes-unknown"),
+        (b"...", "sermon.txt", "notes-empty"),
+    ):
+        with pytest.raises(ProtocolError) as refused:
+            send(setting, content, name)
+        assert refused.value.code == code
     monkeypatch.setattr(notes_files, "LIMITS", replace(notes_files.LIMITS, seconds=0.01))
     with pytest.raises(ProtocolError, match=r"sermon\.txt took more than 0\.01 s to read"):
         send(setting)

@@ -310,6 +310,7 @@ def test_a_changed_dictionary_takes_effect_and_a_bad_one_changes_nothing(tmp_pat
     own = tmp_path / "own.toml"
     rule = '[[rule]]\nhear = ["number"]\nwrite = "{}"\nexample = "number"\nbecomes = "{}"\n'
     own.write_text(rule.format("Numbers", "Numbers"))
+    changed = threading.Event()
 
     async def change(service: Service) -> None:
         async with service.connect() as socket:
@@ -319,6 +320,7 @@ def test_a_changed_dictionary_takes_effect_and_a_bad_one_changes_nothing(tmp_pat
             while not any(e.get("stage") == "dictionary" for e in service.records("event")):
                 await asyncio.sleep(0.05)
             own.write_text(rule.format("Digits", "Digits"))
+            changed.set()
             await until(
                 socket,
                 lambda m: m["type"] == "caption" and m["final"] and "Digits" in m["source"]["text"],
@@ -327,7 +329,7 @@ def test_a_changed_dictionary_takes_effect_and_a_bad_one_changes_nothing(tmp_pat
 
     service = Service(
         tmp_path,
-        source=FakeSource(pcm_of(SCRIPT, DURATION_S), speed=2),
+        source=FakeSource(pcm_of(SCRIPT, DURATION_S), speed=6, waits=[(3.9, changed)]),
         flags={
             "dictionary.enabled": True,
             "dictionary.file": str(own),
@@ -338,15 +340,20 @@ def test_a_changed_dictionary_takes_effect_and_a_bad_one_changes_nothing(tmp_pat
 
 
 def test_an_edit_of_an_open_caption_stands_and_leaves_nothing_unfinished(tmp_path: Path) -> None:
+    edited = threading.Event()
+
     async def edit(service: Service) -> None:
         async with service.connect("?kind=operator") as socket:
             await socket.send('{"type":"auth","token":"secret"}')
             await until(socket, lambda m: m["type"] == "caption" and m["id"] == 1)
             await socket.send('{"type":"command","name":"edit","id":1,"text":"Corregido"}')
+            await until(socket, lambda m: m.get("target", {}).get("text") == "Corregido")
+            edited.set()
             await until(socket, lambda m: m["type"] == "utterance" and m["id"] == 1)
             assert service.app._news.unfinished == 0
 
-    service = Service(tmp_path, source=FakeSource(pcm_of(SCRIPT, DURATION_S), speed=2))
+    source = FakeSource(pcm_of(SCRIPT, DURATION_S), speed=20, waits=[(2.2, edited)])
+    service = Service(tmp_path, source=source)
     assert service.run(edit) == 0
     assert service.journal()[0]["target"]["text"] == "Corregido"
     assert len(service.records()) == len(SCRIPT)
@@ -483,7 +490,7 @@ def test_doubtful_finals_wait_for_the_operator_in_every_language(tmp_path: Path)
                 await until(display, lambda m: m.get("doubtful", False) and m["id"] > key)
             service.app.stop()
 
-    source = FakeSource(pcm_of(SCRIPT, DURATION_S), hold=True, speed=2)
+    source = FakeSource(pcm_of(SCRIPT, DURATION_S), hold=True, speed=10)
     service = Service(
         tmp_path,
         source=source,

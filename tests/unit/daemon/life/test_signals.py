@@ -6,10 +6,11 @@ import asyncio
 import os
 import signal
 from collections import Counter
+from collections.abc import Callable
 
 import pytest
 
-from pipeline.daemon.life.signals import handle_signals
+from pipeline.daemon.life.signals import handle_signals, hangup
 
 
 def test_a_storm_of_one_kind_is_heard_once_and_hides_no_other(
@@ -39,3 +40,23 @@ def test_a_storm_of_one_kind_is_heard_once_and_hides_no_other(
     assert capfd.readouterr().err == ""
     assert signal.getsignal(signal.SIGHUP) is before
     assert signal.set_wakeup_fd(-1) == -1
+
+
+def test_a_hangup_ends_what_was_started_in_a_terminal_that_is_gone() -> None:
+    heard: list[str] = []
+
+    def handler(descriptor: int) -> Callable[[], None]:
+        return hangup(lambda: heard.append("end"), lambda: heard.append("reload"), [descriptor])
+
+    terminal, ours = os.openpty()
+    at_terminal = handler(ours)
+    at_terminal()  # sent by hand
+    os.close(terminal)  # the window is closed
+    at_terminal()
+    os.close(ours)
+    reader, writer = os.pipe()
+    under_systemd = handler(reader)
+    os.close(reader)
+    os.close(writer)
+    under_systemd()
+    assert heard == ["reload", "end", "reload"]

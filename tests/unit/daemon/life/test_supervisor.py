@@ -116,7 +116,7 @@ def test_it_goes_on_looking_after_a_final_translator_that_hung(tmp_path: Path) -
 
     service = Service(
         tmp_path,
-        source=FakeSource(pcm_of(SCRIPT, DURATION_S), speed=2),
+        source=FakeSource(pcm_of(SCRIPT, DURATION_S), speed=10, waits=[(6.9, hang)]),
         final=FakeTranslator("gemma", hang=hang),
         fast=False,
         flags={"translate.final.deadline_s": 0.2},

@@ -23,6 +23,14 @@ def embedder(gemma_270m: Path) -> Embedder:
     return made
 
 
+@pytest.fixture(scope="module")
+def tiny() -> Embedder:
+    (file,) = bundled("models", "tiny", "gemma").glob("*.gguf")
+    made = Embedder(file)
+    made.load()
+    return made
+
+
 @pytest.mark.slow
 def test_what_means_the_same_lies_nearer(embedder: Embedder) -> None:
     grace, like, other = (embedder.embed(text) for text in (GRACE, LIKE, OTHER))
@@ -38,8 +46,8 @@ def test_a_sentence_keeps_its_vector_whatever_came_before(embedder: Embedder) ->
 
 
 @pytest.mark.slow
-def test_a_text_that_is_longer_than_the_context_is_cut(embedder: Embedder) -> None:
-    assert embedder.embed(2000 * "gracia ") @ embedder.embed(3000 * "gracia ") > 0.999
+def test_a_text_that_is_longer_than_the_context_is_cut(tiny: Embedder) -> None:
+    assert tiny.embed(2000 * "gracia ") @ tiny.embed(3000 * "gracia ") > 0.999
 
 
 @pytest.mark.slow
@@ -53,8 +61,5 @@ def test_a_broken_file_is_told_with_its_setting(tmp_path: Path, content: bytes) 
 
 
 @pytest.mark.slow
-def test_a_file_that_says_nothing_of_pooling_gives_the_mean_of_its_words() -> None:
-    (starter,) = bundled("models", "tiny", "gemma").glob("*.gguf")
-    made = Embedder(starter)
-    made.load()
-    assert made.embed(GRACE).shape == made.embed(OTHER).shape
+def test_a_file_that_says_nothing_of_pooling_gives_the_mean_of_its_words(tiny: Embedder) -> None:
+    assert tiny.embed(GRACE).shape == tiny.embed(OTHER).shape

@@ -45,10 +45,19 @@ def keep() -> Iterator[Callable[..., Kept]]:
         yield make
 
 
+@pytest.fixture(scope="module")
+def running() -> Iterator[dict[str, Kept]]:
+    """Yield a loaded process of each part, for tests that leave it as it was."""
+    with kept_processes() as make:
+        made = {part: make(part) for part in ("stt", "partial", "final")}
+        for kept in made.values():
+            kept.process.load()
+        yield made
+
+
 @PARTS
-def test_it_says_what_the_engine_itself_says(keep: Callable[..., Kept], part: str) -> None:
-    kept = keep(part)
-    kept.process.load()
+def test_it_says_what_the_engine_itself_says(running: dict[str, Kept], part: str) -> None:
+    kept = running[part]
     engine: Any = make(spec(part))
     engine.load()
     if part == "stt":
@@ -115,16 +124,13 @@ def test_a_flipped_bit_that_leaves_a_translation_without_a_score_costs_the_score
     assert kept.codes == []
 
 
-def test_hotwords_and_the_deadline_travel_with_each_call(keep: Callable[..., Kept]) -> None:
-    final = keep("final")
-    final.process.load()
+def test_hotwords_and_the_deadline_travel_with_each_call(running: dict[str, Kept]) -> None:
+    final, stt = running["final"], running["stt"]
     final.process.deadline_s = 0.0  # type: ignore[union-attr]
     with pytest.raises(EngineError, match="final-late"):
         final.ask()
     final.process.deadline_s = PATIENT_S  # type: ignore[union-attr]
     assert final.ask()
-    stt = keep("stt")
-    stt.process.load()
     plain = stt.ask()
     stt.process.hotwords = "Habakkuk, Zephaniah, Nebuchadnezzar, Mephibosheth"  # type: ignore[union-attr]
     stt.process.recognize(golden_pcm(), final=True)  # type: ignore[union-attr]
@@ -138,7 +144,7 @@ def test_the_parent_imports_no_library_of_an_engine(tmp_path: Path) -> None:
         "from pipeline.engines.process.engine_process import *; "
         "from pipeline.engines.specification import *; "
         "from pipeline.models.resolve import resolve; "
-        "p = TranslatorProcess(EngineSpec('gemma', 'gemma', resolve('gemma', 'starter'), {}), "
+        "p = TranslatorProcess(EngineSpec('gemma', 'gemma', resolve('gemma', 'tiny'), {}), "
         "FINAL); p.deadline_s = 120; p.load(); assert p.translate('Amen.').text; p.close(); "
         "maps = Path('/proc/self/maps').read_text(); "
         "heavy = ('llama', 'ctranslate2', 'onnxruntime', 'sentencepiece', 'libggml'); "
@@ -150,10 +156,9 @@ def test_the_parent_imports_no_library_of_an_engine(tmp_path: Path) -> None:
 
 
 def test_a_recognition_that_is_cancelled_stops_and_the_process_goes_on(
-    keep: Callable[..., Kept],
+    running: dict[str, Kept],
 ) -> None:
-    process: Any = keep("stt").process
-    process.load()
+    process: Any = running["stt"].process
     pid, pcm = process.pid, read_audio(bundled("demo", "sermon.flac"))[: 3 * SAMPLE_RATE]
     whole = process.recognize(pcm, final=False)
     process.is_cancelled = lambda: True
@@ -166,11 +171,9 @@ def test_a_recognition_that_is_cancelled_stops_and_the_process_goes_on(
 
 
 def test_a_translation_that_is_cancelled_stops_and_the_process_goes_on(
-    keep: Callable[..., Kept],
+    running: dict[str, Kept],
 ) -> None:
-    final = keep("final")
-    process: Any = final.process
-    process.load()
+    process: Any = running["final"].process
     pid, whole = process.pid, process.translate(TEXT)
     long = " ".join(["The Lord is my shepherd and I shall not want."] * 8)
     grown: list[str] = []

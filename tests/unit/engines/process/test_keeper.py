@@ -17,7 +17,8 @@ import pytest
 
 from pipeline.core.errors import EngineError, EngineGoneError, ModelCrashError, ModelError
 from pipeline.core.threads import watched
-from pipeline.engines.process.engine_process import EngineProcess, TranslatorProcess
+from pipeline.engines.process.engine_process import TranslatorProcess
+from pipeline.engines.process.supervision import Supervision
 from pipeline.engines.specification import EngineSpec
 from pipeline.models import integrity
 from pipeline.models.crash_history import CrashHistory
@@ -45,8 +46,6 @@ from tests.support.failing_engines import (
 
 pytestmark = pytest.mark.slow
 
-PARTS = pytest.mark.parametrize("part", ["stt", "partial", "final"])
-
 
 @pytest.fixture
 def keep() -> Iterator[Callable[..., Kept]]:
@@ -54,66 +53,82 @@ def keep() -> Iterator[Callable[..., Kept]]:
         yield make
 
 
-@PARTS
+@pytest.fixture(scope="module")
+def living() -> Iterator[Kept]:
+    """Yield a process that nothing happens to."""
+    with kept_processes() as make:
+        kept = make("partial")
+        assert kept.process.memory_bytes == 0
+        kept.process.load()
+        yield kept
+
+
+@pytest.fixture
+def no_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have each successor started at once."""
+    monkeypatch.setattr("pipeline.engines.process.supervision._FIRST_S", 0.0)
+
+
+@pytest.fixture
+def put(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], None]:
+    """Return what has the children for a part run a text first."""
+
+    def into_children(part: str, text: str) -> None:
+        for name, value in put_into_children(tmp_path / "site", part, text).items():
+            monkeypatch.setenv(name, value)
+
+    return into_children
+
+
+@pytest.mark.usefixtures("no_waits")
 @pytest.mark.parametrize(
-    ("number", "code"),
-    [(signal.SIGSEGV, "engine-crashed"), (signal.SIGKILL, "engine-killed")],
+    ("part", "deaths"),
+    [("stt", ["SIGSEGV", "SIGSTOP"]), ("final", ["SIGKILL", "SIGSTOP", "hunger"])],
 )
-def test_one_that_dies_is_replaced_at_once_and_told(
-    keep: Callable[..., Kept], part: str, number: signal.Signals, code: str
-) -> None:
-    kept = keep(part)
-    kept.process.load()
-    before, text = kept.pid, kept.ask()
-    os.kill(before, number)
-    with pytest.raises(EngineGoneError):
-        ask_on(kept)
-    soon(lambda: kept.process.pid not in {None, before})
-    assert kept.ask() == text
-    assert kept.codes == [code]
-    assert number.name in kept.faults[0][1]
-    assert number.name in kept.reasons[0]
-    assert kept.process.degraded_reason == ""
-    assert not psutil.pid_exists(before)
-
-
-@PARTS
-def test_one_that_hangs_is_replaced_when_patience_ends(
-    keep: Callable[..., Kept], part: str
-) -> None:
-    kept = keep(part)
-    kept.process.load()
-    before, text = kept.pid, kept.ask()
-    kept.process._hang_s = 1.0
-    if isinstance(kept.process, TranslatorProcess) and part == "final":
-        kept.process.deadline_s = 0.5
-    os.kill(before, signal.SIGSTOP)
-    with pytest.raises(EngineGoneError):
-        kept.ask()
-    kept.process._hang_s = PATIENT_S
-    if isinstance(kept.process, TranslatorProcess) and part == "final":
-        kept.process.deadline_s = PATIENT_S
-    soon(lambda: kept.process.pid not in {None, before})
-    assert kept.ask() == text
-    assert kept.codes == ["engine-hangs"]
-    assert not psutil.pid_exists(before)
-
-
-@PARTS
-def test_one_that_the_kernel_kills_for_want_of_memory_is_a_fault_of_its_own(
-    keep: Callable[..., Kept], part: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_one_that_dies_hangs_or_starves_is_replaced_at_once_and_told(
+    keep: Callable[..., Kept],
+    part: str,
+    deaths: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     for name, value in hungry(tmp_path / "site", part).items():
         monkeypatch.setenv(name, value)
     kept = keep(part)
     kept.process.load()
-    before, text = kept.pid, kept.ask()
-    with starve(before, tmp_path / "site"), pytest.raises(EngineGoneError):
-        ask_on(kept)
-    soon(lambda: kept.process.pid not in {None, before})
-    assert kept.ask() == text
-    assert kept.codes == ["engine-out-of-memory"]
-    assert "for want of memory" in kept.faults[0][1]
+    text = kept.ask()
+    for death in deaths:
+        before = kept.pid
+        if death == "SIGSTOP":
+            kept.process._hang_s = 1.0
+            if isinstance(kept.process, TranslatorProcess):
+                kept.process.deadline_s = 0.5
+        if death == "hunger":
+            with starve(before, tmp_path / "site"), pytest.raises(EngineGoneError):
+                ask_on(kept)
+        else:
+            os.kill(before, signal.Signals[death])
+            with pytest.raises(EngineGoneError):
+                ask_on(kept)
+        kept.process._hang_s = PATIENT_S
+        if isinstance(kept.process, TranslatorProcess):
+            kept.process.deadline_s = PATIENT_S
+            soon(lambda pid=before: kept.process.pid not in {None, pid})  # type: ignore[misc]
+        assert kept.ask() == text, "a call of the recognizer waits for the successor"
+        assert kept.pid != before
+        assert kept.process.degraded_reason == ""
+        assert not psutil.pid_exists(before)
+    causes = {
+        "SIGSEGV": ("engine-crashed", "SIGSEGV"),
+        "SIGKILL": ("engine-killed", "SIGKILL"),
+        "SIGSTOP": ("engine-hangs", "did not answer"),
+        "hunger": ("engine-out-of-memory", "for want of memory"),
+    }
+    told = [causes[death] for death in deaths]
+    assert kept.codes == [code for code, _ in told]
+    for (_, words), (_, message), reason in zip(told, kept.faults, kept.reasons, strict=True):
+        assert words in message
+        assert words in reason
 
 
 def test_one_that_an_allocation_fails_in_is_replaced_as_well(keep: Callable[..., Kept]) -> None:
@@ -130,23 +145,40 @@ def test_one_that_an_allocation_fails_in_is_replaced_as_well(keep: Callable[...,
     assert kept.ask()
 
 
-@pytest.mark.parametrize("limit_mb", [150, 300, 390, 450, 480])
+@pytest.mark.usefixtures("no_waits")
+@pytest.mark.parametrize("limits_mb", [(150, 300, 390), (420, 450, 480)])
 def test_too_little_memory_to_load_is_named_and_not_held_against_the_model(
-    keep: Callable[..., Kept], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit_mb: int
+    keep: Callable[..., Kept],
+    tmp_path: Path,
+    put: Callable[[str, str], None],
+    limits_mb: tuple[int, ...],
 ) -> None:
     """The limits hit the interpreter, the loader of shared libraries, OpenMP's threads, and the
     library itself, which says it in other words on each kind of processor or only crashes.
     """
-    code = f"import resource as r; r.setrlimit(r.RLIMIT_AS, ({limit_mb} * 10**6,) * 2)"
-    text = f"\n    {code}\n"
-    for name, value in put_into_children(tmp_path / "site", "stt", text).items():
-        monkeypatch.setenv(name, value)
+    left = tmp_path / "limits"
+    left.write_text(" ".join(map(str, limits_mb)))
+    put(
+        "stt",
+        f"""
+    import resource
+    with open({str(left)!r}, "r+") as file:
+        limit, *others = file.read().split()
+        file.seek(0)
+        file.truncate()
+        file.write(" ".join(others))
+    resource.setrlimit(resource.RLIMIT_AS, (int(limit) * 10**6,) * 2)
+""",
+    )
     crashes = CrashHistory(tmp_path / "crashes.json")
     kept = keep("stt", crashes=crashes)
     with pytest.raises(ModelCrashError) as caught:
         kept.process.load()
     assert caught.value.code == "engine-out-of-memory"
-    assert f"0.{limit_mb // 10} GB were free" in caught.value.message
+    assert kept.codes == ["engine-out-of-memory"] * 2
+    messages = [message for _, message in kept.faults] + [caught.value.message]
+    for limit_mb, message in zip(limits_mb, messages, strict=True):
+        assert f"0.{limit_mb // 10} GB were free" in message
     assert "stt.model" in caught.value.message
     assert crashes.of(kept.process.spec.model) is None
 
@@ -181,7 +213,10 @@ def test_one_that_grows_too_large_is_replaced(
     assert "MB" in kept.faults[0][1]
 
 
-def test_a_death_while_nobody_asks_is_noticed_and_mended(keep: Callable[..., Kept]) -> None:
+def test_a_death_while_nobody_asks_is_mended_and_leaves_no_descriptor_and_no_thread(
+    keep: Callable[..., Kept],
+) -> None:
+    threads, files = threading.active_count(), open_files()
     kept = keep("partial")
     kept.process.load()
     for _ in range(2):
@@ -191,73 +226,54 @@ def test_a_death_while_nobody_asks_is_noticed_and_mended(keep: Callable[..., Kep
     assert kept.codes == ["engine-crashed"] * 2
     assert "in 1 s" in kept.faults[1][1]
     assert kept.ask()
-
-
-def test_no_descriptor_and_no_thread_is_left_of_those_that_died(keep: Callable[..., Kept]) -> None:
-    threads, files = threading.active_count(), open_files()
-    kept = keep("partial")
-    for _ in range(3):
-        kept.process.load()
-        before = kept.pid
-        os.kill(before, signal.SIGKILL)
-        soon(lambda pid=before: kept.process.pid not in {None, pid})  # type: ignore[misc]
     kept.process.close()
+    assert kept.codes == ["engine-crashed"] * 2
     assert (threading.active_count(), open_files()) == (threads, files)
 
 
-def test_a_call_of_the_recognizer_waits_for_its_successor(keep: Callable[..., Kept]) -> None:
-    kept = keep("stt")
-    kept.process.load()
-    os.kill(kept.pid, signal.SIGSEGV)
-    soon(lambda: kept.process.pid is None)
-    assert kept.ask()
+def test_signals_to_the_whole_service_are_the_daemons(living: Kept) -> None:
+    before = living.pid
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        os.kill(before, number)
+        assert living.ask()
+    assert living.pid == before
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_signals_to_the_whole_service_are_the_daemons(
-    keep: Callable[..., Kept], number: signal.Signals
-) -> None:
-    kept = keep("partial")
-    kept.process.load()
-    before = kept.pid
-    os.kill(before, number)
-    assert kept.ask()
-    assert kept.pid == before
-
-
-def test_the_kernel_takes_it_before_the_daemon(keep: Callable[..., Kept]) -> None:
-    kept = keep("partial")
-    kept.process.load()
-    score = int(Path(f"/proc/{kept.pid}/oom_score_adj").read_text())
+def test_the_kernel_takes_it_before_the_daemon(living: Kept) -> None:
+    score = int(Path(f"/proc/{living.pid}/oom_score_adj").read_text())
     assert score > int(Path("/proc/self/oom_score_adj").read_text())
-    assert Path(f"/proc/{kept.pid}/comm").read_text().strip() == "stark-partial"
+    assert Path(f"/proc/{living.pid}/comm").read_text().strip() == "stark-partial"
 
 
-@pytest.mark.parametrize("moment", ["loading", "idle", "stopped"])
-def test_a_parent_that_is_killed_leaves_no_orphan(tmp_path: Path, moment: str) -> None:
+def test_memory_is_told(living: Kept) -> None:
+    assert living.process.loaded_bytes > 20_000_000
+
+
+def test_a_parent_that_is_killed_leaves_no_orphan() -> None:
+    """Of the three processes one is idle, one is stopped, and one still loads."""
     code = (
         "import time; from pipeline.engines.process.engine_process import *; "
         "from pipeline.engines.specification import *; "
         "from pipeline.models.resolve import resolve; "
-        "p = TranslatorProcess(EngineSpec('gemma', 'g', resolve('gemma', 'starter'), {}), FINAL); "
-        f"p.start(); {'p.load();' if moment != 'loading' else ''} print('x', flush=True); "
+        "ps = [TranslatorProcess(EngineSpec('gemma', 'g', resolve('gemma', 'tiny'), {}), FINAL)"
+        " for _ in range(3)]; "
+        "ps[0].load(); ps[1].load(); ps[2].start(); print(ps[1].pid, flush=True); "
         "time.sleep(600)"
     )
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as parent:
         assert parent.stdout is not None
-        parent.stdout.readline()
-        soon(lambda: psutil.Process(parent.pid).children())
+        stopped = next(line for line in parent.stdout if line.strip().isdigit())
+        soon(lambda: len(psutil.Process(parent.pid).children()) == 3)
         found = psutil.Process(parent.pid).children()
-        if moment == "stopped":
-            found[0].suspend()
+        psutil.Process(int(stopped)).suspend()
         parent.kill()
-    _, alive = psutil.wait_procs(found, 10)
+    _, alive = psutil.wait_procs(found, 60)
     assert not alive
 
 
-@pytest.mark.parametrize("moment", ["loading", "idle", "stopped", "asked"])
+@pytest.mark.parametrize("moment", ["loading", "stopped", "asked"])
 def test_closed_it_ends_at_once_whatever_it_is_at(keep: Callable[..., Kept], moment: str) -> None:
-    kept = keep("final")
+    kept = keep("partial")
     kept.process.start()
     if moment != "loading":
         kept.process.load()
@@ -294,26 +310,12 @@ class TestCrashesWhileLoading:
     def history(self, tmp_path: Path) -> CrashHistory:
         return CrashHistory(tmp_path / "crashes.json")
 
-    @pytest.fixture
-    def crashing(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
-        def arrange(part: str) -> None:
-            variables = put_into_children(tmp_path / "site", part, CRASHES[part])
-            for name, value in variables.items():
-                monkeypatch.setenv(name, value)
-            monkeypatch.setattr("pipeline.engines.process.supervision._FIRST_S", 0.05)
-
-        return arrange
-
-    @PARTS
+    @pytest.mark.usefixtures("no_waits")
     def test_three_times_and_it_is_given_up_and_never_tried_again(
-        self,
-        keep: Callable[..., Kept],
-        part: str,
-        crashing: Callable[[str], None],
-        history: CrashHistory,
+        self, keep: Callable[..., Kept], put: Callable[[str, str], None], history: CrashHistory
     ) -> None:
-        crashing(part)
-        kept = keep(part, crashes=history)
+        put("stt", CRASHES["stt"])
+        kept = keep("stt", crashes=history)
         with pytest.raises(ModelCrashError, match="3 times in a row") as caught:
             kept.process.load()
         assert caught.value.exit_code == 70
@@ -321,12 +323,16 @@ class TestCrashesWhileLoading:
         assert str(kept.process.spec.model) in caught.value.message
         assert kept.codes == ["engine-crashed"] * 2
         assert "is given up" in kept.process.degraded_reason
-        again = keep(part, crashes=history)  # as after a restart by systemd
-        with pytest.raises(ModelCrashError, match="is not loaded: on 20"):
-            again.process.load()
-        assert again.codes == []
-        with pytest.raises(ModelCrashError if part == "stt" else EngineGoneError):
-            again.ask()
+        for _ in range(3):
+            history.note(spec("final").model, "crashed (SIGSEGV)")
+        for part in ("stt", "final"):
+            again = keep(part, crashes=history)  # as after a restart by systemd
+            with pytest.raises(ModelCrashError, match="is not loaded: on 20"):
+                again.process.load()
+            assert again.codes == []
+            # Nothing stands in for a recognizer; a draft does for a final translator.
+            with pytest.raises(ModelCrashError if part == "stt" else EngineGoneError):
+                again.ask()
 
     def test_a_check_tries_it_all_the_same_and_one_that_loads_is_forgotten(
         self, keep: Callable[..., Kept], history: CrashHistory
@@ -337,12 +343,11 @@ class TestCrashesWhileLoading:
             keep("partial", crashes=history).process.load()
         keep("partial", crashes=history, restarts=False).process.load()
         assert history.of(spec("partial").model) is None
-        keep("partial", crashes=history).process.load()
 
     def test_without_restarts_the_first_crash_says_it_all(
-        self, keep: Callable[..., Kept], crashing: Callable[[str], None]
+        self, keep: Callable[..., Kept], put: Callable[[str, str], None]
     ) -> None:
-        crashing("final")
+        put("final", CRASHES["final"])
         kept = keep("final", restarts=False)
         with pytest.raises(EngineError, match=r"crashed \(SIGABRT: free\(\): invalid pointer\)"):
             kept.process.load()
@@ -350,7 +355,7 @@ class TestCrashesWhileLoading:
 
 
 def test_without_restarts_a_call_tells_what_it_died_of(keep: Callable[..., Kept]) -> None:
-    kept = keep("final", restarts=False)
+    kept = keep("partial", restarts=False)
     kept.process.load()
     killer = threading.Timer(0.3, os.kill, (kept.pid, signal.SIGSEGV))
     killer.start()
@@ -359,23 +364,26 @@ def test_without_restarts_a_call_tells_what_it_died_of(keep: Callable[..., Kept]
     killer.join()
 
 
-@pytest.mark.parametrize("fault", ["death", "error", "memory"])
 def test_a_gpu_that_fails_gets_the_same_once_more_then_fewer_layers_then_none(
-    keep: Callable[..., Kept], fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    keep: Callable[..., Kept], tmp_path: Path, put: Callable[[str, str], None]
 ) -> None:
-    """The real model in real processes, in which the layers meant for a GPU fail."""
-    text = GPU.replace("{fault}", GPU_FAULTS[fault])
-    for name, value in put_into_children(tmp_path / "site", "final", text).items():
-        monkeypatch.setenv(name, value)
+    """The real model in real processes, in which the layers meant for a GPU fail, each time in
+    another way.
+    """
+    fault = tmp_path / "fault"
+    put("final", GPU.replace("{fault}", f"exec(open({str(fault)!r}).read())"))
+    faults = {"engine-crashed": "death", "gpu-failed": "error", "engine-out-of-memory": "memory"}
+    causes = [*faults, "gpu-failed"]
     kept = keep("final", engine=spec("final", gpu_layers=-1))
     kept.process.load()
     layers = []
-    for _ in range(5):
+    for cause in [*causes, ""]:
         child = kept.process._ready
         assert child is not None
         layers.append(child.gpu_layers)
-        if not child.gpu_layers:
+        if not cause:
             break
+        fault.write_text(GPU_FAULTS[faults[cause]])
         with pytest.raises(EngineGoneError):
             kept.ask()
         soon(lambda pid=child.pid: kept.process.pid not in {None, pid})  # type: ignore[misc]
@@ -390,17 +398,14 @@ def test_a_gpu_that_fails_gets_the_same_once_more_then_fewer_layers_then_none(
     reduced = [message for code, message in kept.faults if code == "gpu-reduced"]
     assert f"{layers[2]} layers are on it now" in reduced[0]
     assert len(reduced) == 2
-    causes = {"death": "engine-crashed", "error": "gpu-failed", "memory": "engine-out-of-memory"}
-    assert kept.codes.count(causes[fault]) == 4
+    assert [code for code in kept.codes if code != "gpu-reduced"] == causes
 
 
 @pytest.fixture
-def lose_gpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def lose_gpu(tmp_path: Path, put: Callable[[str, str], None]) -> Path:
     """Return the file that says that the GPU is lost; the recognizer's first call makes it."""
     lost = tmp_path / "lost"
-    text = GPU_LOST.format(lost=str(lost))
-    for name, value in put_into_children(tmp_path / "site", "stt", text).items():
-        monkeypatch.setenv(name, value)
+    put("stt", GPU_LOST.format(lost=str(lost)))
     return lost
 
 
@@ -430,15 +435,15 @@ def test_a_gpu_that_is_not_there_at_the_start_is_a_mistake_in_the_settings(
         kept.process.load()
 
 
+@pytest.mark.usefixtures("no_waits")
 def test_where_the_cpu_does_not_help_either_the_translator_is_done_without(
-    keep: Callable[..., Kept], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    keep: Callable[..., Kept], put: Callable[[str, str], None]
 ) -> None:
-    text = GPU_ALONE.replace("{fault}", GPU_FAULTS["error"])
-    for name, value in put_into_children(tmp_path / "site", "final", text).items():
-        monkeypatch.setenv(name, value)
+    put("final", GPU_ALONE.replace("{fault}", GPU_FAULTS["error"]))
     kept = keep("final", engine=spec("final", gpu_layers=-1))
+    kept.process._supervision = Supervision((1.0, 0.0))  # all layers twice, then none
     kept.process.load()
-    for _ in range(4):  # all layers twice, half of them twice
+    for _ in range(2):
         before = kept.pid
         with pytest.raises(EngineGoneError):
             kept.ask()
@@ -449,7 +454,7 @@ def test_where_the_cpu_does_not_help_either_the_translator_is_done_without(
         )
     soon(lambda: "model-crashes" in kept.codes)
     ask_in_vain(kept)
-    assert kept.codes.count("gpu-failed") == 4
+    assert kept.codes.count("gpu-failed") == 2
     assert kept.codes.count("engine-crashed") == 2, "the third time is told as the last"
     assert kept.process.degraded_reason.startswith(
         "the final translator is given up [model-crashes]; the quick one makes the finals"
@@ -457,12 +462,10 @@ def test_where_the_cpu_does_not_help_either_the_translator_is_done_without(
 
 
 def test_a_killed_one_whose_output_stays_open_is_replaced(
-    keep: Callable[..., Kept], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    keep: Callable[..., Kept], tmp_path: Path, put: Callable[[str, str], None]
 ) -> None:
     pids = tmp_path / "pids"
-    text = HOLDS_ITS_OUTPUT.format(pids=str(pids))
-    for name, value in put_into_children(tmp_path / "site", "partial", text).items():
-        monkeypatch.setenv(name, value)
+    put("partial", HOLDS_ITS_OUTPUT.format(pids=str(pids)))
     try:
         kept = keep("partial")
         kept.process.load()
@@ -487,16 +490,12 @@ def test_a_recognizer_on_a_gpu_goes_back_to_the_cpu() -> None:
     }
 
 
-def test_memory_is_told(keep: Callable[..., Kept]) -> None:
-    kept = keep("partial")
-    assert kept.process.memory_bytes == 0
-    kept.process.load()
-    assert kept.process.loaded_bytes > 20_000_000
-    assert isinstance(kept.process, EngineProcess)
-
-
+@pytest.mark.usefixtures("no_waits")
 def test_a_model_of_unknown_origin_that_loads_for_ever_is_given_up_and_remembered(
-    keep: Callable[..., Kept], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    keep: Callable[..., Kept],
+    tmp_path: Path,
+    put: Callable[[str, str], None],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A real file in a process that never gets to its end: the deadline ends that, three times."""
     own = tmp_path / "ours.gguf"
@@ -504,12 +503,11 @@ def test_a_model_of_unknown_origin_that_loads_for_ever_is_given_up_and_remembere
     loops = """
     from pipeline.engines.llama_cpp import gemma
     def load(*_, **__):
-        while True:
-            pass
+        import time
+        time.sleep(600)
     gemma.Gemma.load = load
 """
-    for name, value in put_into_children(tmp_path / "site", "final", loops).items():
-        monkeypatch.setenv(name, value)
+    put("final", loops)
     monkeypatch.setattr(integrity, "_UNKNOWN_S", 1.5)
     crashes = CrashHistory(tmp_path / "crashes.json")
     kept = keep("final", engine=EngineSpec("gemma", "gemma", own, {}), crashes=crashes)

@@ -318,23 +318,17 @@ class TestRealServer:
         return made.translate(TEXT).text
 
     @SERVERS
-    def test_it_translates_as_the_local_engine_does(
+    def test_it_translates_as_the_local_engine_does_several_languages_at_a_time(
         self, tmp_path: Path, local: str, serve: Serve
-    ) -> None:
-        with serve(tmp_path) as (url, _):
-            grown: list[str] = []
-            made = engine(url)
-            made.load()
-            assert made.degraded_reason == ""
-            assert made.translate(TEXT, grown.append).text == local
-            assert grown
-
-    @SERVERS
-    def test_several_languages_at_a_time_get_each_its_own(
-        self, tmp_path: Path, serve: Serve
     ) -> None:
         said = ["God is good.", "The Lord is my shepherd.", "He gave his life on the cross."]
         with serve(tmp_path) as (url, _):
+            grown: list[str] = []
+            one = engine(url)
+            one.load()
+            assert one.degraded_reason == ""
+            assert one.translate(TEXT, grown.append).text == local
+            assert grown
             made = [engine(url) for _ in said]
             with ThreadPoolExecutor(len(said)) as pool:
                 texts = list(pool.map(lambda each, text: each.translate(text), made, said))
@@ -357,8 +351,10 @@ class TestRealServer:
                     codes.append(error.code)
         assert codes == ["server-refuses", "server-other-model", "openai"]
 
-    @SERVERS
-    @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
+    @pytest.mark.parametrize(
+        ("number", "serve"),
+        [(signal.SIGKILL, real_server), (signal.SIGSTOP, real_llama_server)],
+    )
     def test_killed_or_stopped_in_mid_stream(
         self, tmp_path: Path, number: signal.Signals, serve: Serve
     ) -> None:
@@ -366,7 +362,7 @@ class TestRealServer:
         with serve(tmp_path) as (url, process):
             made = engine(url)
             made.translate(TEXT)
-            made.deadline_s = 10.0
+            made.deadline_s = PATIENT_S if number == signal.SIGKILL else 15.0
             struck = threading.Event()
 
             def strike(_: str) -> None:

@@ -45,7 +45,7 @@ def moonshine(model: Path) -> Iterator[IncrementalRecognizer]:
 @pytest.fixture(scope="module")
 def spoken() -> list[Material]:
     needs_file(VOICES)
-    return [each for each in material(VOICES) if each.condition == "as recorded"]
+    return [each for each in material(VOICES, clean=True) if each.condition == "as recorded"]
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,119 @@
+"""Check what stands around the program: a GPU that is there, and the timers of systemd."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+from pipeline.check.result import Check, Passed
+from pipeline.config.schema import Settings
+from pipeline.tuning.hardware import gpus, machine
+from pipeline.tuning.plan import Gpu
+from pipeline.tuning.verdicts import judge_gpu
+
+_UNIT = "stark-translate"
+_TIMERS = ("start", "stop", "learn", "train")
+_PROPERTIES = "Id,LoadState,ActiveState,UnitFileState,Result,NextElapseUSecRealtime"
+_ASK_S = 5.0
+Unit = Mapping[str, str]
+"""Properties of a unit, as systemctl prints them."""
+
+
+def machine_checks(settings: Settings) -> list[Check]:
+    """Return a check of GPUs where there are any, and one of timers where some are installed."""
+    checks = []
+    if found := gpus():
+        checks.append(Check("gpu", "Looking at the GPU", partial(_gpu, settings, found)))
+    if units := _units():
+        checks.append(Check("timers", "Looking at the timers", partial(judge_timers, units)))
+    return checks
+
+
+def _gpu(settings: Settings, found: Sequence[Gpu]) -> Passed:
+    names = ", ".join(dict.fromkeys(gpu.name for gpu in found))
+    if users := uses_of_gpu(settings):
+        return Passed(f"{names}: for {' and '.join(users)}.")
+    wrong = judge_gpu(machine())
+    message = " ".join((f"{names} is there, and no engine uses it.", *(v.message for v in wrong)))
+    mend = [verdict.fix for verdict in wrong]
+    # What it measures decides: a setting that is slower, or hears worse, is not taken.
+    measure = "`stark-translate tune` measures what it brings and writes the settings."
+    return Passed(message, " ".join((*mend, measure)), "gpu-unused")
+
+
+def uses_of_gpu(settings: Settings) -> list[str]:
+    """Return what of the engines here is to use a GPU."""
+    users = []
+    if settings.stt.device != "cpu":
+        users.append("the recognizer")
+    every = [each.translate.final for each in (settings, *settings.by_target())]
+    if any(
+        final.engine == "exllamav2" or (final.engine == "gemma" and final.gpu_layers)
+        for final in every
+    ):
+        users.append("the final translator")
+    return users
+
+
+def _units() -> list[Unit]:
+    """Return the timers that are installed, and the services that they start."""
+    systemctl = shutil.which("systemctl")
+    if systemctl is None or not Path("/run/systemd/system").is_dir():
+        return []
+    names = [f"{_UNIT}-{name}.timer" for name in _TIMERS]
+    names += [f"{_UNIT}-{name}.service" for name in _TIMERS[1:]]
+    try:
+        asked = subprocess.run(  # noqa: S603 - our own arguments
+            [systemctl, "show", *names, f"--property={_PROPERTIES}"],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=_ASK_S,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return []
+    return parse_units(asked.stdout)
+
+
+def parse_units(shown: str) -> list[Unit]:
+    """Return the units that are loaded in the output of `systemctl show`."""
+    units: list[Unit] = []
+    for block in shown.split("\n\n"):
+        unit = dict(line.split("=", 1) for line in block.splitlines() if "=" in line)
+        if unit.get("LoadState") == "loaded":
+            units.append(unit)
+    return units
+
+
+def judge_timers(units: Sequence[Unit]) -> Passed:
+    """Say when timers start what, and what keeps one from it; nothing of it is red."""
+    by_name = {unit["Id"].removeprefix(f"{_UNIT}-"): unit for unit in units}
+    on = [
+        name
+        for name in _TIMERS
+        if by_name.get(f"{name}.timer", {}).get("UnitFileState") == "enabled"
+    ]
+    said = [
+        f"{name} {by_name[f'{name}.timer'].get('NextElapseUSecRealtime') or 'never'}" for name in on
+    ]
+    message = f"Next: {', '.join(said)}." if on else "No timer is on."
+    for name in on:
+        if by_name[f"{name}.timer"].get("ActiveState") != "active":
+            fix = f"systemctl start {_UNIT}-{name}.timer"
+            return Passed(f"{message} The timer {name} does not run.", fix, "timer-off")
+    # Captions that begin by a timer and never end fill the disk; those that only end never begin.
+    if ("start" in on) != ("stop" in on):
+        other = "stop" if "start" in on else "start"
+        fix = f"systemctl enable --now {_UNIT}-{other}.timer"
+        return Passed(f"{message} The timer {other} is off.", fix, "timer-off")
+    for name in on:
+        result = by_name.get(f"{name}.service", {}).get("Result", "success")
+        if result != "success":
+            fix = f"journalctl -u {_UNIT}-{name} says why."
+            return Passed(
+                f"{message} The last run of {name} failed: {result}.", fix, "timer-failed"
+            )
+    return Passed(message)

@@ -1,0 +1,33 @@
+"""Commands run in this process, where the wiring of the real program is proved elsewhere."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from pipeline.cli.main import main
+
+
+def told(
+    capsys: pytest.CaptureFixture[str],
+    *arguments: str,
+    cwd: Path,
+    env: dict[str, str] | None = None,
+) -> subprocess.CompletedProcess[str]:
+    """Run a command to its end, as `scripts.support.program.call` does in a process of its own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(cwd)
+        for name in [name for name in os.environ if name.startswith("STARK_TRANSLATE__")]:
+            patch.delenv(name)
+        for name, value in (env or {}).items():
+            patch.setenv(name, value)
+        capsys.readouterr()
+        try:
+            code = main(arguments)
+        except SystemExit as end:  # argparse's
+            code = int(end.code or 0)
+    out, err = capsys.readouterr()
+    return subprocess.CompletedProcess(arguments, code, out, err)

@@ -1,0 +1,50 @@
+"""Options that become settings."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import pytest
+
+from pipeline.cli.options import add_command, add_languages, settings_of
+from pipeline.config.schema import Settings
+from pipeline.core.errors import ConfigError
+
+
+def loaded(*words: str) -> Settings:
+    parser = argparse.ArgumentParser()
+    run = add_command(parser.add_subparsers(), "run", lambda _: 0, "Caption a service.")
+    add_languages(run)
+    return settings_of(parser.parse_args(["run", *words])).settings
+
+
+@pytest.fixture(autouse=True)
+def _alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def test_languages_and_recognizer_can_be_said_at_the_start() -> None:
+    settings = loaded("--from", "es", "--to", "en, fr,de", "--recognizer", "whisper-small")
+    assert settings.translate.source == "es"
+    assert settings.translate.langs == ("en", "fr", "de")
+    assert settings.stt.model == "whisper-small"
+
+
+def test_one_language_takes_the_place_of_all_in_the_file() -> None:
+    Path("config.toml").write_text(
+        '[translate]\ntarget = "es"\n[[translate.targets]]\nlang = "fr"\n'
+    )
+    assert loaded().translate.langs == ("es", "fr")
+    assert loaded("--to", "fr").translate.langs == ("fr",)
+
+
+def test_any_key_can_be_set_as_in_the_file_or_as_plain_text() -> None:
+    settings = loaded(
+        "--set", "vad.hold_ms=0", "--set", "audio.device=USB Audio", "--set", 'log.level="debug"'
+    )
+    assert settings.vad.hold_ms == 0
+    assert settings.audio.device == "USB Audio"
+    assert settings.log.level == "debug"
+    with pytest.raises(ConfigError, match=r"command line: vad\.holdms: unknown key"):
+        loaded("--set", "vad.holdms=0")
