@@ -61,8 +61,9 @@ train: .venv/train .venv/llama.cpp/convert_hf_to_gguf.py  ## ... and with what t
 demo: .venv/runtime  ## Play a recorded service through everything: wall, phone and desk in the browser
 	$(BIN)/stark-translate demo $(ARGS)
 
+# In the order of the folders, so that the long tests come first and both workers end at about the same time.
 test: .venv/dev  ## Run all tests, two files at a time (make test ARGS="-n 0": one after the other)
-	$(BIN)/python -m pytest -n 2 --dist loadfile $(ARGS)
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 check: lint  ## Format, lint, types and the fast tests
 	$(BIN)/python -m pytest -q -n 2 $(FAST) $(ARGS)

@@ -91,7 +91,7 @@ def standing_checks(settings: Settings) -> list[Check]:
 def _settings(loaded: Loaded) -> Passed:
     """Say where the settings come from. Raises ConfigError."""
     translate = loaded.settings.translate
-    for alone in (loaded.settings, *loaded.settings.by_target()):
+    for alone in loaded.settings.for_each_target():
         engines = {alone.translate.partial.engine, alone.translate.final.engine}
         if engines & {"gemma", "exllamav2", "openai"}:  # their prompts name languages
             for code in (translate.source, alone.translate.target):
@@ -113,7 +113,7 @@ def _dictionary(settings: Settings) -> Passed:
 
 
 def _verses_checks(settings: Settings) -> Iterator[Check]:
-    for alone in (settings, *settings.by_target()):
+    for alone in settings.for_each_target():
         name = "verses" if alone is settings else f"verses-{alone.translate.target}"
         yield Check(name, "Reading the Bibles", partial(_verses, alone))
 

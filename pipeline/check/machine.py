@@ -49,7 +49,7 @@ def uses_of_gpu(settings: Settings) -> list[str]:
     users = []
     if settings.stt.device != "cpu":
         users.append("the recognizer")
-    every = [each.translate.final for each in (settings, *settings.by_target())]
+    every = [each.translate.final for each in settings.for_each_target()]
     if any(
         final.engine == "exllamav2" or (final.engine == "gemma" and final.gpu_layers)
         for final in every

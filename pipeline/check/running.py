@@ -53,7 +53,7 @@ class RunningChecks:
         """Yield the checks; the microphone last, since somebody speaks then."""
         yield from standing_checks(self._settings)
         yield from self._check_engine("stt", self._engines.recognizer, self._recognize)
-        every = (self._settings, *self._settings.by_target())
+        every = self._settings.for_each_target()
         for alone, target in zip(every, self._engines.targets, strict=True):
             translate = alone.translate
             found: dict[str, Translator | None] = {translate.final.engine: target.final}

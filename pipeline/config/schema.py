@@ -394,6 +394,10 @@ class Settings(BaseSettings):
         alone = map(self.translate.into, self.translate.targets)
         return tuple(self.model_copy(update={"translate": each}) for each in alone)
 
+    def for_each_target(self) -> tuple[Settings, ...]:
+        """Return these settings, which are the first target's, and those of each extra target."""
+        return (self, *self.by_target())
+
     @classmethod
     def settings_customise_sources(
         cls,

@@ -83,7 +83,7 @@ class WorkerGroup:
             degradation=degradation,
             emit=emit,
         )
-        alone, judge = (settings, *settings.by_target()), in_use(Path(settings.session.directory))
+        alone, judge = settings.for_each_target(), in_use(Path(settings.session.directory))
         self.targets = tuple(
             TargetWorkers(
                 each,
@@ -147,7 +147,7 @@ class WorkerGroup:
         self._segmenter.vad = settings.vad
         self.listen.song = settings.church.song
         self._transcribe.configure(settings)
-        alone = (settings, *settings.by_target())
+        alone = settings.for_each_target()
         for target, each in zip(self.targets, alone, strict=True):
             target.configure(each)
 

@@ -12,7 +12,7 @@ from pipeline.captions.board import CaptionBoard
 from pipeline.config import schema
 from pipeline.core.metrics import Metrics
 from pipeline.core.types import Caption, Mode, State
-from pipeline.protocol.caption import CaptionMessage
+from pipeline.protocol.caption import CaptionMessage, TargetText
 from pipeline.protocol.commands import CommandMessage
 from pipeline.server.hub import Hub
 from pipeline.session.past_services import PastServices
@@ -152,6 +152,12 @@ class DisplayServer:
     def edit(self, caption_id: int, text: str) -> None:
         """Do as an operator who corrects a caption."""
         self._publish(lambda: self.board.edit(caption_id, text))
+
+    def correct(self, caption_id: int, text: str, translation: str) -> None:
+        """Do as an operator who corrects what was heard, and as the translator after that."""
+        self._publish(lambda: self.board.correct(caption_id, text))
+        target = TargetText(self.board.target, translation, "gemma")
+        self._publish(lambda: self.board.retranslate(caption_id, target))
 
     def hide(self, caption_id: int) -> None:
         """Do as an operator who takes a caption away."""

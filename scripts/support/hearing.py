@@ -51,7 +51,7 @@ def idle_workers(settings: Settings, hearing: FakeHearing) -> list[TargetWorkers
             shed=True,
             ask=hearing.retranslate if number == 0 else None,
         )
-        for number, alone in enumerate((settings, *settings.by_target()))
+        for number, alone in enumerate(settings.for_each_target())
     ]
     made[0].quick = QuickPass(
         settings=settings,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, ConsoleMessage, Page, Request, expect
 
 from scripts.support.browser import CHROMIUM, chromium
 from scripts.support.display_server import DisplayServer
@@ -36,6 +36,27 @@ def until(page: Page, expression: str) -> None:
     raise AssertionError(f"never came true: {expression}")
 
 
+def note_complaints(
+    page: Page, complaints: list[str], answers: frozenset[int] = frozenset()
+) -> None:
+    """Add what a page complains of, but for refusals with a status of `answers`."""
+
+    def hear(message: ConsoleMessage) -> None:
+        # Chromium complains by itself of what a server refuses.
+        is_answer = any(f"status of {status} " in message.text for status in answers)
+        is_complaint = message.type in ("error", "warning") and not is_answer
+        if is_complaint and not LOST_SOCKET.search(message.text):
+            complaints.append(message.text)
+
+    def fail(request: Request) -> None:
+        if request.failure != "net::ERR_ABORTED":  # the test left before the page's icon came
+            complaints.append(f"{request.failure}: {request.url}")
+
+    page.on("pageerror", lambda error: complaints.append(f"exception: {error}"))
+    page.on("console", hear)
+    page.on("requestfailed", fail)
+
+
 # Of a module, not of the session: while playwright runs, this thread cannot use asyncio.run().
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
@@ -61,33 +82,13 @@ def visit(browser: Browser, hall: DisplayServer) -> Iterator[Visit]:
     def visit(
         path: str = "/", script: str = "", *, answers: frozenset[int] = frozenset(), **options: Any
     ) -> Page:
-        # Chromium complains by itself of what a server refuses; `answers` are those that belong.
         options.setdefault("viewport", {"width": 390, "height": 844})
         context = browser.new_context(**{"locale": "en-GB", **options})
         contexts.append(context)
         context.set_default_timeout(60_000)
         context.add_init_script(WATCH_POLICY + script)
         page = context.new_page()
-        page.on("pageerror", lambda error: complaints.append(f"exception: {error}"))
-        page.on(
-            "console",
-            lambda message: (
-                complaints.append(message.text)
-                if message.type in ("error", "warning")
-                and not LOST_SOCKET.search(message.text)
-                and not any(f"status of {status} " in message.text for status in answers)
-                else None
-            ),
-        )
-        page.on(
-            "requestfailed",
-            lambda request: (
-                complaints.append(f"{request.failure}: {request.url}")
-                if request.failure
-                != "net::ERR_ABORTED"  # the test left the page before its icon came
-                else None
-            ),
-        )
+        note_complaints(page, complaints, answers)
         page.goto(hall.url + path)
         if path == "/":
             until(page, FURNISHED)  # a hall that closes now breaks off no fetch

@@ -66,6 +66,9 @@ def test_settled_clauses_are_said_once_and_nothing_that_may_change(
     says(page, "El Señor es mi pastor,", "nada me faltará.")
     page.evaluate("ended()")
     hall.edit(2, "El Señor es mi buen pastor; nada me va a faltar.")  # said already
+    hall.correct(
+        2, "The Lord is my good shepherd.", "El Señor es el mejor pastor que hay, y no falta."
+    )
     hall.say(3, "Amén.", final=True)
     says(page, "El Señor es mi pastor,", "nada me faltará.", "Amén.")
 

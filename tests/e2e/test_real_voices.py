@@ -127,7 +127,7 @@ def test_what_nobody_said_is_not_shown(
         assert captions(whisper, piece) == ""
 
 
-@pytest.mark.parametrize(("voice", "text"), zip(("es", "es-419", "es"), SPANISH, strict=True))
+@pytest.mark.parametrize(("voice", "text"), [*zip(("es", "es-419", "es"), SPANISH, strict=True)])
 def test_spanish_is_not_shown_as_english(whisper: Whisper, voice: str, text: str) -> None:
     needs_program("espeak-ng")
     spoken = subprocess.run(

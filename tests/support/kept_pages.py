@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from playwright.sync_api import Browser, BrowserContext, Page
 
-from tests.browser.conftest import FURNISHED, LOST_SOCKET, WATCH_POLICY, Visit, until
+from tests.browser.conftest import FURNISHED, WATCH_POLICY, Visit, note_complaints, until
 
 
 class Hall(Protocol):
@@ -58,7 +58,8 @@ class KeptPages:
         for key, page in taken:
             if _left(page):
                 self._free.setdefault(key, []).append(page)
-        complaints, self._complaints = self._complaints, []
+        complaints = self._complaints.copy()
+        self._complaints.clear()  # the pages that are kept go on adding to this list
         assert complaints == []
 
     def _new(self, script: str, **options: Any) -> Page:
@@ -66,23 +67,7 @@ class KeptPages:
         context.set_default_timeout(60_000)
         context.add_init_script(WATCH_POLICY + script)
         page = context.new_page()
-        page.on("pageerror", lambda error: self._complaints.append(f"exception: {error}"))
-        page.on(
-            "console",
-            lambda said: (
-                self._complaints.append(said.text)
-                if said.type in ("error", "warning") and not LOST_SOCKET.search(said.text)
-                else None
-            ),
-        )
-        page.on(
-            "requestfailed",
-            lambda request: (
-                self._complaints.append(f"{request.failure}: {request.url}")
-                if request.failure != "net::ERR_ABORTED"  # the test left before its icon came
-                else None
-            ),
-        )
+        note_complaints(page, self._complaints)
         return page
 
 

@@ -149,7 +149,7 @@ function renderStatus() {
   if (statusText.textContent !== word) statusText.textContent = word;
   if (session.isBlank) {
     clearAnnouncer(); // A screen reader could go back to it.
-    speaker?.passOver(session.captions.visible(session.lang));
+    if (speaker?.isOn) speaker.passOver(session.captions.visible(session.lang));
   }
   if (list.hidden !== session.isBlank) followList.change(() => (list.hidden = session.isBlank));
   renderNotice(announcement, session);

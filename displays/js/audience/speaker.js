@@ -76,9 +76,10 @@ export class Speaker {
   /** Take a caption that has changed. */
   take(caption) {
     if (!this.isOn) return;
-    const isMended = caption.final && this.#captions.get(caption.id)?.final;
+    // What an operator has written waits for its translation, and is not final until then.
+    const isMended = caption.corrected || (caption.final && this.#captions.get(caption.id)?.final);
     this.#captions.set(caption.id, caption);
-    // A final that is put right is not said twice.
+    // What is put right is not said twice.
     if (isMended && this.#said.get(caption.id) > 0) this.#passOver(caption);
     if (this.#rest(caption).length === 0) this.#since.delete(caption.id);
     else if (!this.#since.has(caption.id)) this.#since.set(caption.id, performance.now());
@@ -131,22 +132,20 @@ export class Speaker {
     const timer = setTimeout(() => this.#silence(), 3000 + (text.length / SLOWEST_CHARACTERS_A_S) * 1000);
     this.#current = { id, utterance, timer };
     utterance.onend = utterance.onerror = () => {
-      if (this.#current?.utterance === utterance) this.#release();
+      if (this.#current?.utterance === utterance) this.#end();
     };
     this.#synthesis.speak(utterance);
   }
 
   #silence() {
-    if (!this.#current) return;
-    clearTimeout(this.#current.timer);
-    this.#current = null; // Before the browser says that it has ended.
-    this.#synthesis.cancel();
-    this.#next();
+    if (this.#current) this.#end(() => this.#synthesis.cancel());
   }
 
-  #release() {
+  /** Go on with what is next, once the browser is rid of what was said. */
+  #end(rid = () => {}) {
     clearTimeout(this.#current.timer);
-    this.#current = null;
+    this.#current = null; // Before the browser says that it has ended.
+    rid();
     this.#next();
   }
 

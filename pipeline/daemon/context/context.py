@@ -144,7 +144,7 @@ def make_context(
         seen = sinks if is_first else (record, pages, *outside)
         return Target(board, verses, open_doubt_desk(facts, hub), seen)
 
-    alone = (settings, *settings.by_target())
+    alone = settings.for_each_target()
     return DaemonContext(
         facts=facts,
         announcer=StateAnnouncer(facts, degradation, session.recorder, sinks),

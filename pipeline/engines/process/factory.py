@@ -305,7 +305,7 @@ def _final_processes(
     finals = {**dict.fromkeys(specs), **broken}
     # Languages that ask one server share its requests, each with a process of its own.
     turns: dict[str, Turns] = {}  # by the server's address
-    for each in (settings, *settings.by_target()):
+    for each in settings.for_each_target():
         final = each.translate.final
         if final.engine == "openai":
             turns.setdefault(each.server_of(final).url, Turns(final.requests))

@@ -70,7 +70,7 @@ def server_specs(settings: Settings) -> dict[str, EngineSpec]:
     By `partial` and `final`, of a further target also its language, such as `final-fr`.
     """
     found: dict[str, EngineSpec] = {}
-    for each in (settings, *settings.by_target()):
+    for each in settings.for_each_target():
         lang = "" if each is settings else f"-{each.translate.target}"
         partial, final = each.translate.partial, each.translate.final
         if partial.engine == "openai":

@@ -1,4 +1,4 @@
-"""What `run` starts, and the checks that test it: one table, so that the two cannot drift apart.
+"""The threads that `run` starts, each with the checks that test it.
 
 A test starts a service with everything in the settings and compares its threads with this table,
 and the table with the plan of `check`.
@@ -48,7 +48,7 @@ def started(settings: Settings, *, compare: bool) -> dict[str, tuple[str, ...]]:
 
 def _translators(settings: Settings) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
     """Yield the checks of each language's quick and final translator."""
-    for alone in (settings, *settings.by_target()):
+    for alone in settings.for_each_target():
         suffix = "" if alone is settings else f"-{alone.translate.target}"
         partial, final = alone.translate.partial.engine, alone.translate.final.engine
         yield _tried(partial, "partial", suffix), _tried(final, "final", suffix)
