@@ -11,7 +11,7 @@ FAST := --hypothesis-profile=quick -m "not slow and not browser and not sound an
 
 .DELETE_ON_ERROR:  # a .venv that could only half be made is made again
 
-.PHONY: help venv dev train demo test check coverage lint format screenshots faults soak crowd bench-relays bench bench-voices bench-processes bench-church bench-meaning bench-languages lock wheel clean
+.PHONY: help venv dev train demo test check coverage lint format screenshots faults soak crowd bench-relays bench bench-voices bench-processes bench-church bench-meaning bench-languages lock wheel wheels wheels-check clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-18s %s\n", $$1, $$2}'
@@ -21,11 +21,12 @@ help:  ## Show this list
 	  || { echo "stark-translate needs Python 3.11 or newer; try: make PYTHON=python3.12 demo"; exit 1; }
 	$(PYTHON) -m venv .venv || { echo "Debian and Ubuntu: apt install python3-venv"; exit 1; }
 
-.venv/runtime: requirements.lock requirements-build.lock pyproject.toml | .venv/bin/python
+.venv/runtime: requirements.lock requirements-build.lock pyproject.toml wheels/index.html | .venv/bin/python
 	$(BIN)/python -m pip install --quiet --require-hashes --no-deps -r requirements-build.lock
 	@. scripts/llama_build.sh && \
-	  scripts/timed.sh "Installing what the daemon needs. llama.cpp is compiled once: about 4 minutes on 2 cores." \
-	  $(BIN)/python -m pip install --quiet --no-build-isolation --require-hashes --no-deps -r requirements.lock
+	  scripts/timed.sh "Installing what the daemon needs." \
+	  $(BIN)/python -m pip install --quiet --no-build-isolation --require-hashes --no-deps \
+	  --find-links wheels/index.html -r requirements.lock
 	$(BIN)/python -m pip install --quiet --no-build-isolation --no-deps --editable .
 	@touch $@
 
@@ -45,7 +46,7 @@ help:  ## Show this list
 .venv/llama.cpp/convert_hf_to_gguf.py: requirements.lock | .venv/dev
 	@echo "Fetching llama.cpp's model converter (80 MB)."
 	rm -rf $(@D) && mkdir -p $(@D)/source
-	grep -A1 '^llama-cpp-python==' requirements.lock | tr -d '\\\n' > $(@D)/requirement.txt
+	sed -n '/^llama-cpp-python==/,/[^\\]$$/p' requirements.lock > $(@D)/requirement.txt
 	$(BIN)/python -m pip download --quiet --no-deps --no-binary llama-cpp-python --require-hashes \
 	  -r $(@D)/requirement.txt -d $(@D)/source
 	tar -xzf $(@D)/source/*.tar.gz -C $(@D) --strip-components=3 --wildcards '*/vendor/llama.cpp/LICENSE' \
@@ -120,15 +121,33 @@ bench-processes: .venv/runtime  ## Measure what it costs that each engine runs i
 bench-languages: .venv/runtime  ## Measure what four caption languages cost against one (5 minutes); ARGS="--final FILE.gguf"
 	$(BIN)/python -m scripts.bench.languages --markdown docs/BENCHMARKS.md $(ARGS)
 
+# Where llama.cpp has to be compiled: what wheels/ has none for.
+no_wheel := sys_platform != "linux" or platform_machine != "x86_64"
+
 lock: .venv/dev  ## Pin the newest versions that fit pyproject.toml
 	$(BIN)/uv pip compile -q pyproject.toml --universal --generate-hashes --no-header --no-annotate \
 	  --no-emit-index-url --upgrade -o requirements.lock
-	printf '%s\n' 'hatchling>=1.27' editables 'scikit-build-core>=0.9.2' cmake ninja | $(BIN)/uv pip compile -q - --universal --generate-hashes \
+	printf '%s\n' 'hatchling>=1.27' editables 'scikit-build-core>=0.9.2 ; $(no_wheel)' 'cmake ; $(no_wheel)' 'ninja ; $(no_wheel)' | \
+	  $(BIN)/uv pip compile -q - --universal --generate-hashes \
 	  --no-header --no-annotate --no-emit-index-url --upgrade -c requirements.lock -o requirements-build.lock
+	printf '%s\n' 'scikit-build-core>=0.9.2' cmake ninja ziglang | $(BIN)/uv pip compile -q - --universal --generate-hashes \
+	  --no-header --no-annotate --no-emit-index-url -c requirements-build.lock -o requirements-wheels.lock
 	$(BIN)/uv pip compile -q pyproject.toml --extra dev --universal --generate-hashes --no-header --no-annotate \
 	  --no-emit-index-url -c requirements.lock -o requirements-dev.lock
 	echo "torch ; sys_platform == 'never'" | $(BIN)/uv pip compile -q pyproject.toml --extra train --universal --generate-hashes --no-header \
 	  --no-annotate --no-emit-index-url -c requirements-dev.lock --override - -o requirements-train.lock
+	$(BIN)/python -m scripts.wheels.build_llama --pin
+
+.venv/wheels/made: requirements-wheels.lock | .venv/bin/python
+	$(PYTHON) -m venv .venv/wheels
+	.venv/wheels/bin/python -m pip install --quiet --require-hashes --no-deps -r requirements-wheels.lock
+	@touch $@
+
+wheels: .venv/wheels/made  ## Build llama.cpp's wheels anew, with a compiler from the package index
+	.venv/wheels/bin/python -m scripts.wheels.build_llama $(ARGS)
+
+wheels-check: .venv/wheels/made  ## ... and compare them, byte by byte, with those in wheels
+	.venv/wheels/bin/python -m scripts.wheels.build_llama --check $(ARGS)
 
 wheel: .venv/dev  ## Build the wheel into dist
 	$(BIN)/uv build --wheel

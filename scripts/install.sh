@@ -110,7 +110,7 @@ fi
 stamp=$(cd "$source" && { cat requirements.lock requirements-build.lock pyproject.toml config.toml languages.toml scripts/{bench/meaning,quality}/sentences*.toml training/data/sermon_test*.tsv
   find pipeline displays dictionary demo languages models verses -type f -not -name '*.pyc' -print0 | LC_ALL=C sort -z | xargs -0 sha256sum; "$python" --version; } | sha256sum | cut -d' ' -f1)
 if [[ $(cat "$opt/stamp" 2>/dev/null) != "$stamp" ]]; then
-  echo "Installing the program into $opt. The first time llama.cpp is compiled: minutes."
+  echo "Installing the program into $opt."
   fresh=$opt.new
   rm -rf "$fresh"
   trap 'rm -rf "$fresh"' EXIT
@@ -119,12 +119,14 @@ if [[ $(cat "$opt/stamp" 2>/dev/null) != "$stamp" ]]; then
   # What builds the packages is hashed as they are: pip's isolated builds would take it from the index without.
   "$python" -m venv "$fresh/build"
   pip=("$fresh/build/bin/python" -m pip --quiet --disable-pip-version-check)
+  # Where no wheel fits this machine, llama.cpp is compiled.
   # shellcheck source=scripts/llama_build.sh
   source "$source/scripts/llama_build.sh"
   {
     "${pip[@]}" install --no-deps --require-hashes -r "$source/requirements-build.lock" &&
-      "${pip[@]}" wheel --no-deps --no-build-isolation --wheel-dir "$fresh/wheels" --require-hashes -r "$source/requirements.lock"
-  } || fail "the packages could not be installed; is there internet, and a C++ compiler (apt install build-essential)?"
+      "${pip[@]}" wheel --no-deps --no-build-isolation --wheel-dir "$fresh/wheels" --require-hashes \
+        --find-links "$source/wheels/index.html" -r "$source/requirements.lock"
+  } || fail "the packages could not be installed; is there internet?"
   "${pip[@]}" wheel --no-deps --no-build-isolation --wheel-dir "$fresh/wheels" "$source"
   "$fresh/venv/bin/python" -m pip --quiet --disable-pip-version-check install --no-deps --no-index "$fresh"/wheels/*.whl
   rm -r "$fresh/build" "$fresh/wheels"

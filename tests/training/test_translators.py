@@ -34,6 +34,8 @@ print(json.dumps({"answers": answers, "torch": "torch" in sys.modules}))
 GEMMA = """
 import json, sys
 from llama_cpp import Llama
+from pipeline.engines.llama_cpp.llama import load_kernels
+load_kernels()
 folder, texts = sys.argv[1], json.loads(sys.argv[2])
 model = Llama(folder + "/model.gguf", n_ctx=512, n_threads=1, verbose=False)
 answers, ends = [], []

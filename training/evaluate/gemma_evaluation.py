@@ -7,6 +7,7 @@ from pathlib import Path
 
 from llama_cpp import Llama
 
+from pipeline.engines.llama_cpp.llama import load_kernels
 from pipeline.engines.prompts import starter_text
 from training.data import corpora
 from training.evaluate.evaluate import Row, size_of
@@ -17,6 +18,7 @@ HEAD, TAIL = "<start_of_turn>user\n", "<end_of_turn>\n<start_of_turn>model\n"
 
 def rows(directory: Path, split: corpora.Split, threads: int) -> Iterator[Row]:
     """Greedy, one utterance at a time, as finals are translated."""
+    load_kernels()
     model = Llama(
         str(directory / "model.gguf"),
         n_ctx=512,

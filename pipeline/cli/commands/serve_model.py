@@ -34,6 +34,11 @@ docs/REMOTE.md says more. Ctrl-C ends it.
 _SERVER = "llama-server"
 # What the extra `server` of llama-cpp-python brings along.
 _PACKAGES = ("fastapi", "uvicorn", "sse_starlette", "starlette_context", "yaml")
+# As `python -m llama_cpp.server`, which chooses no kernels where they are files of their own.
+_LLAMA_CPP_SERVER = (
+    "from pipeline.engines.llama_cpp.llama import load_kernels; load_kernels(); "
+    "from llama_cpp.server.__main__ import main; main()"
+)
 # More than any model has, which llama-server takes for all of them.
 _ALL_LAYERS = 999
 
@@ -150,7 +155,7 @@ def llama_cpp_server(served: Served) -> Command:
     """Return the command of llama-cpp-python's server: one request at a time, others wait."""
     final = served.final
     arguments = (
-        *(sys.executable, "-m", "llama_cpp.server"),
+        *(sys.executable, "-c", _LLAMA_CPP_SERVER),
         *("--model", str(served.model), "--model_alias", served.name),
         *("--host", served.host, "--port", str(served.port)),
         *("--n_ctx", str(final.context), "--n_batch", str(final.batch)),

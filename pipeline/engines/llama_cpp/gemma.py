@@ -118,7 +118,8 @@ class Gemma:
     def load(self) -> None:
         """Load the model, on fewer layers or the CPU where the GPU refuses, and warm it up.
 
-        Raises ModelError, or ConfigError for a language that the prompt cannot name.
+        Raises ModelError, ConfigError for a language that the prompt cannot name, or EngineError
+        where llama.cpp has no kernels for this CPU.
         """
         prompt = prompts.render(self._style, "", self._source, self.target, self._section)
         key = setting(self._section, "model")
@@ -133,6 +134,7 @@ class Gemma:
             raise ModelError(
                 "model-missing", f"{key}: there is no file {self._path}.", "Give a .gguf file."
             )
+        llama.library()
         try:
             steps = self._steps()
             for step, fewer in zip(steps, [*steps[1:], None], strict=True):

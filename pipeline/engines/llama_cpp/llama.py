@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import ctypes
 import math
+import os
 import weakref
 from collections.abc import Callable, Sequence
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import structlog
+
+from pipeline.core.errors import EngineError
 
 _MOST = 8
 """Heads kept, those asked for last. One takes about 10 MB of a model with 4 billion weights."""
@@ -51,6 +55,7 @@ class PromptHeads:
 log = structlog.get_logger()
 
 _INFO, _WARNING, _ERROR = 2, 3, 4  # ggml_log_level; below and above: spam and line ends
+_CPU = 0  # ggml_backend_dev_type
 _errors: list[str] = []
 _callback: Any = None
 
@@ -350,12 +355,41 @@ def kernels() -> dict[str, str]:
     return {name.strip(): value.strip() for name, _, value in facts if value}
 
 
+def load_kernels() -> None:
+    """Have llama.cpp choose its kernels for this CPU; whoever uses `llama_cpp` directly calls this.
+
+    In our wheels (scripts/wheels) they are files of their own. A library that was compiled where it
+    runs has them in it: nothing is done then. Raises EngineError (no-kernels) where none fits.
+    """
+    from llama_cpp import llama_cpp  # noqa: PLC0415 - heavy
+
+    c, folder = llama_cpp._lib, str(llama_cpp._base_path)  # noqa: SLF001 - it has no other name
+    # libllama has loaded libggml, whose functions are found in it too; not on Windows, for which
+    # we make no wheels.
+    if not hasattr(c, "ggml_backend_dev_by_type"):
+        return
+    c.ggml_backend_dev_by_type.restype = ctypes.c_void_p
+    if not c.ggml_backend_dev_by_type(_CPU):
+        c.ggml_backend_load_all_from_path(os.fsencode(folder))
+    if not c.ggml_backend_dev_by_type(_CPU):
+        raise EngineError(
+            "no-kernels",
+            f"{folder} has no kernels of llama.cpp for this CPU.",
+            "Compile it here: pip install --force-reinstall --no-deps --no-binary llama-cpp-python "
+            f"llama-cpp-python=={version('llama-cpp-python')}.",
+        )
+
+
 def library() -> Any:
-    """Return llama-cpp-python's C interface, its log handed to ours at debug level."""
+    """Return llama-cpp-python's C interface, its log handed to ours at debug level.
+
+    Raises EngineError as `load_kernels` does.
+    """
     global _callback  # noqa: PLW0603 - the C side keeps one pointer for the whole process
     import llama_cpp  # noqa: PLC0415 - heavy
 
     if _callback is None:
+        load_kernels()
 
         @llama_cpp.llama_log_callback  # type: ignore[untyped-decorator]
         def forward(level: int, text: bytes, _data: Any) -> None:

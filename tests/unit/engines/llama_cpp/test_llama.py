@@ -8,6 +8,7 @@ import platform
 import shlex
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -365,43 +366,55 @@ def test_amx_kernels_are_left_alone_in_a_library_that_has_them(
     assert used == [True, False]
 
 
-def test_the_build_leaves_the_amx_kernels_out() -> None:
-    """They crash when GCC 12 has compiled them; the compiler is asked, as for an AMX machine."""
-    if platform.machine() != "x86_64":
-        pytest.skip("AMX is a part of x86-64")
-    needs_program("gcc")
-    shown = 'printf "%s" "$CXXFLAGS"'
-    build = ROOT / "scripts/llama_build.sh"
-    told = subprocess.run(
-        ["sh", "-c", f". {shlex.quote(str(build))}; {shown}"],
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
-    command = ["gcc", *told.split(), "-march=sapphirerapids", "-dM", "-E", "-x", "c++", "/dev/null"]
-    macros = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    assert "__AVX512VNNI__" in macros
-    assert "__AMX_INT8__" not in macros
-
-
 @pytest.mark.parametrize(("shell", "cwd"), [("sh", ROOT), ("bash", "/"), ("sh", "/")])
 def test_the_build_takes_the_library_only(shell: str, cwd: str | Path) -> None:
-    """A shell that is elsewhere, and cannot tell where the script is, compiles a little more."""
+    """A shell that is elsewhere, and cannot tell where the script is, compiles a little more.
+
+    No AMX kernels: those that GCC 12 makes crash.
+    """
     needs_program(shell)
     build = ROOT / "scripts/llama_build.sh"
     told = subprocess.run(
-        [shell, "-euc", f'. {shlex.quote(str(build))}; printf "%s" "$CMAKE_ARGS"'],
+        [shell, "-euc", f'. {shlex.quote(str(build))}; printf "%s " "$CXXFLAGS" "$CMAKE_ARGS"'],
         cwd=cwd,
         env={"PATH": os.environ["PATH"], "CMAKE_ARGS": "-DGGML_CUDA=on"},
         capture_output=True,
         text=True,
         check=True,
     ).stdout.split()
+    assert told.pop(0) == "-U__AMX_INT8__"
     hook = ROOT / "scripts/llama_build.cmake"
     assert told[-2:] == ["-DLLAVA_BUILD=OFF", "-DGGML_CUDA=on"]
     is_known = (shell, cwd) != ("sh", "/") and " " not in str(ROOT)
     assert told[:-2] == [f"-DCMAKE_PROJECT_llama.cpp_INCLUDE={hook}"] * is_known
     assert hook.is_file()
+
+
+@pytest.mark.slow
+def test_a_library_without_kernels_for_this_cpu_is_told(gguf: Path, tmp_path: Path) -> None:
+    """Those of our wheel, without its kernels: as on a CPU that none of them fits."""
+    wheels = list((ROOT / "wheels").glob(f"*_{platform.machine()}.whl"))
+    if not wheels:
+        pytest.skip("there is no wheel for this machine")
+    with zipfile.ZipFile(wheels[0]) as wheel:
+        for name in wheel.namelist():
+            if name.endswith(".so") and "ggml-cpu" not in name:
+                wheel.extract(name, tmp_path)
+    code = (
+        "import sys, pathlib; from pipeline.engines.llama_cpp.gemma import Gemma;"
+        "Gemma(pathlib.Path(sys.argv[1])).load()"
+    )
+    folder = tmp_path / "llama_cpp" / "lib"
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(gguf)],
+        env={**os.environ, "LLAMA_CPP_LIB_PATH": str(folder)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert f"{folder} has no kernels of llama.cpp for this CPU" in done.stderr
+    assert "[no-kernels]" in done.stderr
 
 
 def test_loads_on_a_machine_with_amx(gguf: Path) -> None:

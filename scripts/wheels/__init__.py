@@ -1,0 +1,1 @@
+"""Builds the packages that the index has as source only."""
