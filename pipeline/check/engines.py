@@ -150,7 +150,7 @@ class EngineChecks:
         if reason := engine.degraded_reason:
             fix = f"Mend the GPU's driver, or set {_section(name)}.{_ON_GPU[role]}."
             return Passed(f"{message} {reason[:1].upper()}{reason[1:]}", fix, "gpu-unavailable")
-        better = advice(role, model, self._settings)
+        better = advice(model)
         return Passed(message, better, "starter-model" if better else "")
 
     def _server_checks(self) -> Iterator[Check]:

@@ -80,12 +80,12 @@ class RunningChecks:
             return  # only a process may be asked from more than one thread
         name = "the recognizer" if role == "stt" else role.title()
         key, into = (f"{role}-{lang}", f" for {language(lang).name}") if lang else (role, "")
-        look = partial(self._look, role, process)
+        look = partial(self._look, process)
         yield Check(f"model-{key}", f"Looking at {name}{into}", look, (), another(role))
         doing = f"Trying {name}{into} with a sentence"
         yield Check(f"golden-{key}", doing, ask, (f"model-{key}",), faster(role))
 
-    def _look(self, role: Role, process: EngineProcess) -> Passed:
+    def _look(self, process: EngineProcess) -> Passed:
         """Say which model runs. Raises EngineError where there is none at present."""
         if process.pid is None:
             message = f"{process.name} does not run: {process.degraded_reason or 'not loaded'}."
@@ -96,7 +96,7 @@ class RunningChecks:
         if process.degraded_reason:
             fix = "Start the program again before the service; if it stays so, see its log."
             return Passed(f"{message} {process.degraded_reason}.", fix, "engine-degraded")
-        better = advice(role, model, self._settings)
+        better = advice(model)
         return Passed(message, better, "starter-model" if better else "")
 
     def _translate(self, role: Role, translator: Translator, lang: str) -> Passed:

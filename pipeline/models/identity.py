@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import psutil
-
 from pipeline.config.schema import Settings
 from pipeline.core.errors import ModelError
 from pipeline.models.automatic import models_in_use
@@ -73,23 +71,12 @@ def _used(role: Role, engine: str, name: str, library: ModelLibrary) -> ModelUse
     return ModelUsed(engine=engine, setting=name, file=weights.name, size_bytes=size, sha256=hashed)
 
 
-def advice(role: Role, model: Path, settings: Settings) -> str:
+def advice(model: Path) -> str:
     """Return advice about a model that is not good enough for a service, "" for others."""
     home = shipped_folder(model)
     if home is None:
         return ""
-    translate = settings.translate
-    free = psutil.virtual_memory().available
-    better = [
-        model.name
-        for model in ModelLibrary.of(settings).known.values()
-        if model.role == role
-        and model.can(translate.source, translate.target)
-        and not model.is_behind_starter
-        and model.memory_bytes <= free
-    ]
-    pull = f"`stark-translate models pull {better[0]}`, or " if better else ""
     return (
         f"The {home.name} model is for trying things out, not for a service: "
-        f"{pull}see `stark-translate models list`. `stark-translate tune` says what keeps up here."
+        "`stark-translate setup` downloads the best one that fits this machine."
     )

@@ -36,7 +36,7 @@ export const DE = {
   reason_song: "Die Untertitel gehen von selbst weiter, wenn jemand spricht.",
   banner_rehearsal: "Probe: Nichts davon erreicht die Besucher. Ihre Seiten zeigen „Bereit“.",
   banner_demo: "Vorführung: Die Anzeigen zeigen die Beispielpredigt oder einen früheren Gottesdienst.",
-  starter: "Das läuft mit Startmodellen, die zum Ausprobieren da sind und nicht für einen Gottesdienst. `stark-translate check` sagt, was zu holen ist.",
+  starter: "Das läuft mit Startmodellen, die zum Ausprobieren da sind und nicht für einen Gottesdienst. `stark-translate setup` lädt bessere.",
   minute_doubtful: "Das meiste aus der letzten Minute ist zweifelhaft. Hören Sie sich den Ton an, der hereinkommt: Ist das Mikrofon nah am Redner, und ist es das richtige?",
   login_title: "Bedienpult",
   login_help: "Sechs Ziffern lassen dieses Gerät ein, ein für alle Mal. Der Rechner, der die Untertitel macht, zeigt sie mit `stark-translate desk`, und ebenso ein Pult, das schon offen ist: „Helfer hinzufügen“.",

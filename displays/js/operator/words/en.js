@@ -36,7 +36,7 @@ export const EN = {
   reason_song: "Captions go on by themselves when somebody speaks.",
   banner_rehearsal: "Rehearsal: nothing of this reaches the audience. Its pages say “standby”.",
   banner_demo: "Demo: the displays show the demo sermon or a past session.",
-  starter: "This runs on starter models, which are for trying things out and not for a service. `stark-translate check` says what to fetch.",
+  starter: "This runs on starter models, which are for trying things out and not for a service. `stark-translate setup` downloads better ones.",
   minute_doubtful: "Most of the last minute is doubtful. Listen to the sound that comes in: is the microphone near the speaker, and is it the right one?",
   login_title: "Operator console",
   login_help: "Six digits let this device in, once and for all. The computer that makes the captions shows them with `stark-translate desk`, and so does a desk that is open already: “Add a volunteer”.",

@@ -36,7 +36,7 @@ export const ES = {
   reason_song: "Los subtítulos siguen por sí solos cuando alguien habla.",
   banner_rehearsal: "Ensayo: nada de esto llega al público. Sus páginas dicen «En espera».",
   banner_demo: "Demostración: las pantallas muestran el sermón de ejemplo o un culto anterior.",
-  starter: "Esto funciona con modelos de inicio, que son para probar y no para un culto. `stark-translate check` dice qué hay que descargar.",
+  starter: "Esto funciona con modelos de inicio, que son para probar y no para un culto. `stark-translate setup` descarga otros mejores.",
   minute_doubtful: "Casi todo el último minuto es dudoso. Escuche el sonido que entra: ¿está el micrófono cerca de quien habla, y es el correcto?",
   login_title: "Consola del operador",
   login_help: "Con seis cifras este dispositivo queda admitido, de una vez para siempre. El equipo que hace los subtítulos las muestra con `stark-translate desk`, y también una consola que ya esté abierta: «Añadir un voluntario».",

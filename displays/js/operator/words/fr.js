@@ -36,7 +36,7 @@ export const FR = {
   reason_song: "Les sous-titres reprennent d’eux-mêmes dès que quelqu’un parle.",
   banner_rehearsal: "Répétition : rien de ceci n’atteint le public. Ses pages disent « En attente ».",
   banner_demo: "Démonstration : les écrans montrent la prédication d’exemple ou un culte passé.",
-  starter: "Ceci tourne avec des modèles de départ, faits pour essayer et non pour un culte. `stark-translate check` dit quoi télécharger.",
+  starter: "Ceci tourne avec des modèles de départ, faits pour essayer et non pour un culte. `stark-translate setup` en télécharge de meilleurs.",
   minute_doubtful: "Presque toute la dernière minute est douteuse. Écoutez le son qui arrive : le micro est-il près de l’orateur, et est-ce le bon ?",
   login_title: "Console de l’opérateur",
   login_help: "Six chiffres suffisent pour admettre cet appareil, une fois pour toutes. L’ordinateur qui fait les sous-titres les affiche avec `stark-translate desk`, de même qu’une console déjà ouverte : « Ajouter un bénévole ».",

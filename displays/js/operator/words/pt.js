@@ -36,7 +36,7 @@ export const PT = {
   reason_song: "As legendas continuam sozinhas quando alguém fala.",
   banner_rehearsal: "Ensaio: nada disto chega ao público. As páginas dele dizem “Em espera”.",
   banner_demo: "Demonstração: as telas mostram o sermão de exemplo ou um culto anterior.",
-  starter: "Isto funciona com modelos iniciais, que servem para experimentar e não para um culto. `stark-translate check` diz o que baixar.",
+  starter: "Isto funciona com modelos iniciais, que servem para experimentar e não para um culto. `stark-translate setup` baixa outros melhores.",
   minute_doubtful: "Quase todo o último minuto é duvidoso. Escute o som que entra: o microfone está perto de quem fala, e é o certo?",
   login_title: "Console do operador",
   login_help: "Com seis algarismos este aparelho fica autorizado, de uma vez por todas. O computador que faz as legendas os mostra com `stark-translate desk`, e também um console que já esteja aberto: “Adicionar um voluntário”.",

@@ -36,7 +36,7 @@ export const ZH = {
   reason_song: "有人讲话时字幕会自动继续。",
   banner_rehearsal: "排练：这些内容不会送到会众。会众的页面显示“待机”。",
   banner_demo: "演示：屏幕显示示例讲道或过往聚会。",
-  starter: "现在使用的是入门模型，只供试用，不适合正式聚会。`stark-translate check` 会说明需要下载什么。",
+  starter: "现在使用的是入门模型，只供试用，不适合正式聚会。`stark-translate setup` 会下载更好的模型。",
   minute_doubtful: "最近一分钟的大部分内容不可靠。请听一下输入的声音：麦克风离讲员近吗？是正确的麦克风吗？",
   login_title: "操作台",
   login_help: "输入六位数字即可让此设备永久进入。制作字幕的电脑用 `stark-translate desk` 显示这些数字，已打开的操作台也可以：“添加同工”。",
