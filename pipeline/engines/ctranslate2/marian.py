@@ -27,8 +27,8 @@ _FILES = ("model.bin", "config.json", "source.spm", "target.spm")
 _LANGUAGE = ">>{}<<"
 _IS_LANGUAGE = re.compile(r">>[\w-]+<<")
 _MAX_PIECES = 80
-_BEAM = 4
-"""Translations that are suggested to the final translator."""
+_BEAM, _SUGGESTED = 4, 2
+"""Translations that are looked at, and those of them that the final translator weighs too."""
 """Longest source handed over at once. Models have 256 positions or more; the cap stays below."""
 
 
@@ -160,7 +160,7 @@ class Marian:
             result = self._translator.translate_batch(
                 [self._asked(self._source.encode(text, out_type=str))],
                 beam_size=_BEAM,
-                num_hypotheses=_BEAM,
+                num_hypotheses=_SUGGESTED,
                 max_decoding_length=20 + int(2.5 * len(self._source.encode(text))),
             )[0]
             return [self._target.decode(pieces) for pieces in result.hypotheses]

@@ -89,7 +89,7 @@ class Gemma:
         batch: int = 128,
         flash_attention: bool = True,
         draft: int = 0,
-        branches: int = 2,
+        branches: int = 1,
         deadline_s: float = 8.0,
         section: str = "",
     ) -> None:
