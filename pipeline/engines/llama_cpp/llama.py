@@ -389,7 +389,6 @@ def library() -> Any:
     import llama_cpp  # noqa: PLC0415 - heavy
 
     if _callback is None:
-        load_kernels()
 
         @llama_cpp.llama_log_callback  # type: ignore[untyped-decorator]
         def forward(level: int, text: bytes, _data: Any) -> None:
@@ -402,6 +401,7 @@ def library() -> Any:
         _callback = forward
         llama_cpp.llama_log_set(_callback, None)
         llama_cpp.llama_backend_init()
+    load_kernels()  # behind the log, which hears which ones it takes
     return llama_cpp
 
 
