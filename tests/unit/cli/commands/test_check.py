@@ -51,7 +51,7 @@ def test_a_fresh_machine_with_a_microphone_that_hears_speech_lacks_real_models_o
     *lines, last = capsys.readouterr().out.splitlines()
     words = {line[7:23].strip(): line[:7].strip() for line in lines if line[0] != " "}
     lacking = {"verses": "look", "model-stt": "look", "model-marian": "look", "model-gemma": "look"}
-    assert any("`stark-translate models pull whisper-base`" in line for line in lines)
+    assert any("`stark-translate setup`" in line for line in lines)
     # On a busy machine Gemma may be slower than speech, which is advice.
     assert words | {"golden-gemma": "ok"} == dict.fromkeys(words, "ok") | lacking
     assert len(words) == 17
