@@ -91,7 +91,7 @@ def add_languages(parser: argparse.ArgumentParser) -> None:
     """Add the options that choose languages and recognizer, and `--set` for all other keys."""
     parser.add_argument("--from", dest="spoken", metavar="LANG", help="spoken language (en)")
     more = "caption languages instead of those in the settings, the main one first: es,fr"
-    parser.add_argument("--to", type=_langs, metavar="LANG,...", help=more)
+    parser.add_argument("--to", type=languages, metavar="LANG,...", help=more)
     more = "speech model (see `models list`)"
     parser.add_argument("--recognizer", metavar="MODEL", help=more)
     more = "any other setting: --set vad.hold_ms=0; may be repeated"
@@ -105,7 +105,8 @@ def add_languages(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _langs(text: str) -> list[str]:
+def languages(text: str) -> list[str]:
+    """Return the languages of an option such as `--to es,fr`."""
     return [lang for part in text.split(",") if (lang := part.strip())]
 
 

@@ -6,6 +6,7 @@ import queue
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import TypeAlias
 
 from pipeline.church.fidelity.given_text import given
 from pipeline.config.schema import Settings
@@ -14,7 +15,7 @@ from pipeline.core.errors import EngineCancelledError, EngineError, EngineGoneEr
 from pipeline.core.languages import language
 from pipeline.core.reports import Emit, Fault, Retranslated
 from pipeline.core.standing import Standing
-from pipeline.core.types import Caption, Opinion, Span, Utterance
+from pipeline.core.types import Alternative, Caption, Opinion, Span, Utterance
 from pipeline.dictionary.glossary_store import GlossaryStore
 from pipeline.engines.process.sharing import is_there
 from pipeline.engines.protocols import Scorer, Translator
@@ -39,6 +40,10 @@ _TAKEN_BACK = 0.04
 
 _REST_S = (15.0, 60.0)
 """How long the engine is left alone after too many errors in a row: at first, and at most."""
+
+
+_Score: TypeAlias = tuple[float, float]
+"""Mean log-probability of a translation, and that of its least likely token."""
 
 
 class Translate(Worker):
@@ -247,10 +252,10 @@ class Translate(Worker):
         self._backoff.succeeded()
         self._took_s = time.monotonic() - start_s
         stood = draft.text[: draft.stable] if draft.lang == self._lang else ""
-        caption = self._best(caption, stood)
+        caption, score = self._best(caption, stood)
         self._look_at_language(caption.text)
         revised = draft.revised + revised_words(stood, caption.text)
-        opinion = self._opinion(draft, caption) if self.settings.church.doubt else None
+        opinion = self._opinion(draft, caption, score) if self.settings.church.doubt else None
         return as_final(replace(caption, revised=revised, opinion=opinion))
 
     def _suggested(self, text: str) -> Sequence[str]:
@@ -260,29 +265,33 @@ class Translate(Worker):
         except EngineError:  # of that the worker that translates with it tells
             return ()
 
-    def _best(self, caption: Caption, stood: str) -> Caption:
+    def _best(self, caption: Caption, stood: str) -> tuple[Caption, _Score | None]:
         """Return the caption with the translation that both translators together hold likeliest.
 
-        `stood` is what was committed on screen: each of its words that changes counts against one.
+        And what the quick translator gives that one, if it was asked. `stood` is the text that was
+        committed on screen: each of its words that a translation changes counts against it.
         """
         made = caption.translation
         if made is None or not made.alternatives or self._scorer is None:
-            return caption
+            return caption, None
         texts = [each.text for each in made.alternatives]
         try:
             scores = self._scorer.score(self._given(caption), texts)
         except EngineError:
             scores = []
-        found = [
-            (own.whole_logprob + _SECOND * mean - _TAKEN_BACK * revised_words(stood, own.text), own)
-            for own, (mean, _) in zip(made.alternatives, scores, strict=False)
-            if not gibberish(own.text, self._lang)
-        ]
-        _, best = max(found, key=lambda each: each[0], default=(0.0, made.alternatives[0]))
+
+        def weight(found: tuple[Alternative, _Score]) -> float:
+            own, (mean, _) = found
+            changed = revised_words(stood, own.text)
+            return own.whole_logprob + _SECOND * mean - _TAKEN_BACK * changed
+
+        scored = zip(made.alternatives, scores, strict=False)
+        usable = [each for each in scored if not gibberish(each[0].text, self._lang)]
+        best, score = max(usable, key=weight, default=(made.alternatives[0], None))
         made = replace(made, alternatives=())
         if best.text != made.text:
             made = replace(made, text=best.text, avg_logprob=best.avg_logprob, repairs=())
-        return replace(caption, text=made.text, translation=made)
+        return replace(caption, text=made.text, translation=made), score
 
     def _given(self, caption: Caption) -> str:
         """Return the text that the translators got."""
@@ -298,12 +307,17 @@ class Translate(Worker):
             message = f"What the final translator wrote last is {wrote}, not {asked}."
             self.emit(Fault(self.name, "final-language", message))
 
-    def _opinion(self, draft: Caption, caption: Caption) -> Opinion | None:
-        """Return what the quick translator thinks of a final; None where it cannot say."""
+    def _opinion(
+        self, draft: Caption, caption: Caption, score: _Score | None = None
+    ) -> Opinion | None:
+        """Return what the quick translator thinks of a final; None where it cannot say.
+
+        `score` is what it has said already.
+        """
         if self._scorer is None or draft.lang != self._lang:
             return None
         try:
-            ((mean, least),) = self._scorer.score(self._given(caption), [caption.text])
+            mean, least = score or self._scorer.score(self._given(caption), [caption.text])[0]
         except EngineError:  # of that the worker that translates with it tells
             return None
         return Opinion(round(mean, 4), round(least, 4), agreement(draft.text, caption.text))

@@ -20,7 +20,7 @@ from pipeline.cli import streams
 from pipeline.cli.commands.check import check_all
 from pipeline.cli.commands.models import Download
 from pipeline.cli.commands.run import TRIAL
-from pipeline.cli.options import Commands, add_command, add_hearing, settings_of
+from pipeline.cli.options import Commands, add_command, add_hearing, languages, settings_of
 from pipeline.config.editor import Tables, Value, write
 from pipeline.config.loader import Loaded, file_in_force, load
 from pipeline.core import logs
@@ -51,7 +51,9 @@ def add(commands: Commands) -> None:
     """Describe the command."""
     parser = add_command(commands, "setup", _setup, _SAYS, _EPILOG)
     parser.add_argument("--from", dest="spoken", metavar="LANG", help="spoken language (en)")
-    parser.add_argument("--to", metavar="LANG,...", help="caption languages, the main one first")
+    parser.add_argument(
+        "--to", type=languages, metavar="LANG,...", help="caption languages, the main one first"
+    )
     add_hearing(parser)
     parser.add_argument(
         "--readers", type=int, metavar="N", help="people who read on phones; 0: this machine only"
@@ -69,14 +71,14 @@ def _setup(arguments: argparse.Namespace) -> int:
     if arguments.config and not file.exists():
         arguments.config = None  # it is to be made
     wanted = arguments.to
-    arguments.to = None  # with the extra languages as a list of tables, written and read below
+    arguments.to = None  # written with the answers: as a flag it would count as set already
     loaded = settings_of(arguments)
     logs.configure_quietly(loaded.settings.log.level, loaded.settings.log.format)
     changes: dict[str, Value | Tables] = dict(_typed(arguments))
     changes |= _Questions(loaded, console, ask=_may_ask(arguments)).answers(arguments, wanted)
     # In force from here on, as if they had been typed: the file is written when all is there.
     flags = {key: value for key, value in changes.items() if value != ""}
-    settings = load(arguments.config, {**_typed(arguments), **flags}).settings
+    settings = load(arguments.config, flags).settings
 
     source, targets = settings.translate.source, settings.translate.langs
     library, here = ModelLibrary.of(settings), machine()
@@ -113,7 +115,9 @@ class _Questions:
     def __init__(self, loaded: Loaded, console: Console, *, ask: bool) -> None:
         self._loaded, self._console, self._ask = loaded, console, ask
 
-    def answers(self, arguments: argparse.Namespace, to: str | None) -> dict[str, Value | Tables]:
+    def answers(
+        self, arguments: argparse.Namespace, to: Sequence[str] | None
+    ) -> dict[str, Value | Tables]:
         """Return the settings to write. Raises UsageError (setup-unanswered)."""
         translate = self._loaded.settings.translate
         given = arguments.yes or (arguments.spoken and to) or not self._is_open("translate.target")
@@ -129,13 +133,10 @@ class _Questions:
         )
         if spoken:
             changes["translate.source"] = spoken
-        shown = to or self._answer(
-            "translate.target",
-            "Into which languages (the main one first: es,fr)",
-            ",".join(translate.langs),
-        )
-        if shown:
-            first, *others = [lang for part in shown.split(",") if (lang := part.strip())]
+        question = "Into which languages (the main one first: es,fr)"
+        default = ",".join(translate.langs)
+        if shown := to or languages(self._answer("translate.target", question, default)):
+            first, *others = shown
             changes["translate.target"] = first
             changes["translate.targets"] = [{"lang": lang} for lang in others]
         if arguments.device is not None:

@@ -73,9 +73,10 @@ class Decoding:
         return written
 
     def branches(self, first: Written, end: Sequence[int], most: int) -> Iterator[Written]:
-        """Yield other answers, from where `first` was least sure of its token, `most` at most.
+        """Yield at most `most` other answers.
 
-        `end` are the tokens behind an answer. What goes round in a loop or has no end is left out.
+        Each parts from `first` where that was least sure of its token. `end` are the tokens behind
+        an answer. What goes round in a loop or has no end is left out.
         """
         places = sorted(range(len(first.rivals)), key=lambda place: -first.rivals[place][1])
         for place in places[:most]:

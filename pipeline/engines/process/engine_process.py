@@ -272,7 +272,7 @@ class TranslatorProcess(EngineProcess):
 
     def alternatives(self, text: str) -> list[str]:
         """Return a quick translator's best translations. As `score`."""
-        request = {"do": "alternatives", "text": _encodable(text), "target": self.target}
+        request = {"do": "alternatives", "text": _encodable(text)}
         found: list[str] = self._call(request, patience_s=self._hang_s)["texts"]
         return found
 
