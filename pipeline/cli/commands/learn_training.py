@@ -39,7 +39,7 @@ from pipeline.learning.teach.teaching import (
     write_student_mix,
 )
 from pipeline.learning.training import TrainingOrder, commands, require_trainers, train
-from pipeline.models.automatic import require_languages
+from pipeline.models.automatic import require_languages, translator_name
 from pipeline.models.library import ModelLibrary
 from pipeline.models.registry import KEYS
 from pipeline.models.resolve import resolve
@@ -125,7 +125,7 @@ def _marian_base(settings: Settings, named: str) -> Path:
 
     Raises ModelError; ConfigError where it translates other languages: its vocabulary lacks theirs.
     """
-    name = named or settings.translate.partial.model
+    name = named or translator_name(settings, "marian")
     key = "--base" if named else KEYS["marian"]
     require_languages("marian", name, settings, key=key)
     return resolve("marian", name, ModelLibrary.of(settings), key=key)
@@ -138,7 +138,7 @@ def _gemma_base(settings: Settings, named: str) -> Path:
     """
     if named:
         return Path(named)
-    return resolve("gemma", settings.translate.final.model, ModelLibrary.of(settings))
+    return resolve("gemma", translator_name(settings, "gemma"), ModelLibrary.of(settings))
 
 
 def _hear(arguments: argparse.Namespace) -> int:
