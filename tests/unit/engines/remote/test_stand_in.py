@@ -148,7 +148,7 @@ def test_what_nobody_wants_is_not_made_here_either() -> None:
 
 
 def test_where_both_fail_it_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: object) -> Translation:
+    def fail(*_: object, **__: object) -> Translation:
         raise EngineError("partial-failed", "It cannot.")
 
     monkeypatch.setattr(Local, "translate", fail)
