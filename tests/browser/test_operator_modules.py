@@ -403,3 +403,31 @@ def test_phones_cannot_open_this_machines_own_address(
     page: Page, address: str, reachable: bool
 ) -> None:
     assert (run(page, "shared/address", "return m.unreachable(v[0])", address) == "") is reachable
+
+
+def test_a_muted_microphone_and_a_dark_wall_are_noticed_after_a_while(page: Page) -> None:
+    told = page.evaluate(
+        """async () => {
+          const { Watch } = await import("/js/operator/reminder.js");
+          const wall = (clients) => [{ kind: "projector", clients }];
+          const seconds = (watch, state, from, to) => {
+            let told = "";
+            for (let s = from; s <= to; s += 1) told = watch.look(state, s * 1000);
+            return told;
+          };
+          const watch = new Watch();
+          watch.displays(wall(0));
+          const never = seconds(watch, "speech", 0, 60);  // no wall was there: none is missed
+          watch.displays(wall(1));
+          const lit = seconds(watch, "speech", 61, 120);
+          watch.displays(wall(0));
+          const quiet = seconds(watch, "listening", 121, 180);
+          const soon = seconds(watch, "speech", 181, 195);
+          const dark = seconds(watch, "speech", 196, 205);
+          watch.displays(wall(1));
+          const back = watch.look("speech", 206000);
+          const muted = [seconds(watch, "muted", 207, 220), seconds(watch, "muted", 221, 228)];
+          return [never, lit, quiet, soon, dark, back, ...muted, watch.look("listening", 229000)];
+        }"""
+    )
+    assert told == ["", "", "", "", "wall", "", "", "muted", ""]

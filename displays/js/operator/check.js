@@ -55,7 +55,7 @@ export function showCheck(check) {
 }
 
 function item({ test, verdict, line, fix }) {
-  const element = make("li", "", make("span", "verdict", VERDICTS[verdict] ?? verdict), " ", make("strong", "", test), " ", make("bdi", "", line));
+  const element = make("li", "", make("span", "verdict", VERDICTS[verdict] ?? verdict), " ", make("strong", "keeper", test), " ", make("bdi", "", line));
   element.dataset.verdict = verdict;
   if (fix) element.append(make("p", "fix", make("bdi", "", fix)));
   return element;
