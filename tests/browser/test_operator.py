@@ -209,9 +209,9 @@ def test_level_peak_clipping_silence_faults_and_new_settings(
     expect(notice).to_have_text("church.toml: unknown key 'hera'.")
     expect(notice).to_have_attribute("data-tone", "bad")
     hall.reloaded()
-    expect(notice).to_have_text("The settings were read again. log.level: in force.")
+    expect(notice).to_have_text("The settings were read again. log.level: holds now.")
     hall.reloaded("audio.device", "stt.model")
-    expect(notice).to_contain_text("audio.device, stt.model: only after a restart.")
+    expect(notice).to_contain_text("audio.device, stt.model: holds after a new start.")
 
 
 def test_pause_blank_and_undo_are_one_press(hall: OperatorServer, visit: Visit) -> None:

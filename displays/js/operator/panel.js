@@ -1,5 +1,6 @@
 // How the displays and the machine keep up, from the server's `health`.
 
+import { languageName } from "../shared/i18n.js";
 import { recall, remember } from "../shared/storage.js";
 import { setText } from "./controls.js";
 import { make, time } from "./row.js";
@@ -99,7 +100,7 @@ export function counts(displays) {
 function row({ kind, lang, clients, glass_ms }) {
   const name = make("th", "", KINDS[kind] ?? kind);
   name.scope = "row";
-  const cells = [lang, String(clients)].map((text) => make("td", "", text));
+  const cells = [languageName(lang), String(clients)].map((text) => make("td", "", text));
   const delays = [glass_ms?.p50, glass_ms?.p95].map((ms) => make("td", "keeper", delay(ms)));
   return make("tr", "", name, ...cells, ...delays);
 }
