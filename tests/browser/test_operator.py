@@ -580,8 +580,7 @@ def test_a_command_is_taken_back_before_its_answer_is_there(
     hall: OperatorServer, visit: Visit
 ) -> None:
     """Else the key did nothing between “Paused” and the `done` behind it."""
-    page = visit(OPEN, LATE_ANSWERS, **TABLET)
-    expect(page.locator("#pause")).to_be_enabled()
+    page = opened(visit, script=LATE_ANSWERS)
     expect(page.locator("#undo")).to_be_disabled()
     page.keyboard.press("p")
     expect(page.locator("#state")).to_have_text("Paused")

@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 
 from scripts.support.operator_server import OperatorServer
 from tests.browser.conftest import Visit, place_of
-from tests.support.console import OPEN, TABLET, audience, keeper, opened, row
+from tests.support.console import TABLET, audience, keeper, opened, row
 from tests.support.verses import small_index
 
 pytestmark = pytest.mark.browser
@@ -409,8 +409,7 @@ def test_a_save_that_comes_too_late_is_refused_and_loses_nothing_that_was_typed(
         if (message.name === "correct") message.revision -= 1;
         send.call(this, JSON.stringify(message));
       };"""
-    page = visit(OPEN, late, **TABLET)
-    expect(page.locator("#pause")).to_be_enabled()
+    page = opened(visit, script=late)
     hall.say(1, "La obra.", "The world.", final=True)
     hall.reopen(1)
     hall.say(1, "La obra de Dios.", "The world of God.", final=True)
