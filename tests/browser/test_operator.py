@@ -554,6 +554,21 @@ def test_it_fits_a_tablet_and_in_need_a_phone(hall: OperatorServer, visit: Visit
         assert chosen["y"] <= tools["y"] <= chosen["y"] + chosen["height"], "at their caption"
 
 
+def test_the_newest_stays_in_sight_where_the_head_grows_as_the_list_moves(
+    hall: OperatorServer, visit: Visit
+) -> None:
+    page = opened(visit, viewport={"width": 390, "height": 500})
+    for number in range(1, 9):
+        hall.hear(number, f"sentence {number}", f"frase {number}")
+    expect(row(page, 8)).to_be_in_viewport()
+    page.wait_for_timeout(400)  # the list glides
+    page.evaluate("scroller.scrollTop -= 5, (glance.style.paddingBottom = '60px')")
+    page.wait_for_timeout(400)
+    expect(page.locator("#live")).to_be_hidden()
+    below = "scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight"
+    assert page.evaluate(below) < 2
+
+
 def test_messages_of_a_newer_server_are_ignored(visit: Visit) -> None:
     page = opened(visit, fresh=True)
 
