@@ -171,6 +171,7 @@ class Church(Section):
     glossary: Annotated[bool, NEXT_UTTERANCE] = True
     doubt: Annotated[bool, NEXT_UTTERANCE] = True
     hold_doubtful: Annotated[bool, LIVE] = False
+    hold_s: Annotated[float, Field(ge=1, le=30), LIVE] = 8.0
     verses: Literal["off", "suggest", "air"] = "air"
     edition: Text = ""
     song: Annotated[Literal["auto", "manual", "off"], LIVE] = "auto"

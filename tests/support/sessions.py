@@ -133,6 +133,7 @@ def eventful(directory: Path) -> Session:
                         await send(type="command", name="blank")
                         await send(type="command", name="unblank")
                         await send(type="command", name="add-rule", heard="threa", write="three")
+                        await send(type="command", name="preview-rule", heard="threa", write="x")
                         await send(type="command", name="undo")
                         await send(type="command", name="reload")
                     if message["id"] == LAST:

@@ -110,6 +110,7 @@ def make_context(
         settings.operator.off_record_s,
         song_mode=settings.church.song,
         hold_doubtful=settings.church.hold_doubtful,
+        hold_s=settings.church.hold_s,
     )
     metrics, degradation = Metrics(), Degradation()
     token = token_in_force(settings.operator.token, Path(settings.session.directory))
