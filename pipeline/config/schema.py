@@ -165,6 +165,9 @@ class Dictionary(Section):
 class Church(Section):
     """[church]"""
 
+    name: Annotated[str, Field(min_length=0, max_length=60)] = ""
+    logo: PathText = ""
+    colour: Annotated[str, Field(pattern=r"^(#[0-9a-fA-F]{6})?$")] = ""
     references: Annotated[bool, NEXT_UTTERANCE] = True
     numbers: Annotated[bool, NEXT_UTTERANCE] = True
     negation: Annotated[bool, NEXT_UTTERANCE] = True

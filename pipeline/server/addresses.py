@@ -9,6 +9,7 @@ from io import BytesIO
 
 import psutil
 import segno
+from segno.helpers import make_wifi_data
 
 from pipeline.config.schema import Server
 from pipeline.core.errors import ServerError
@@ -62,6 +63,13 @@ def page_address(host: str, port: int, *, secure: bool = False) -> str:
         host = local_address()
     scheme = "https" if secure else "http"
     return f"{scheme}://[{host}]:{port}/" if ":" in host else f"{scheme}://{host}:{port}/"
+
+
+def wifi_text(name: str, password: str) -> str:
+    """Return what a QR code says so that a phone joins a Wi-Fi; without a password an open one."""
+    if not password:
+        return str(make_wifi_data(ssid=name, password=None, security="nopass"))
+    return str(make_wifi_data(ssid=name, password=password, security="WPA"))
 
 
 @lru_cache(maxsize=4)

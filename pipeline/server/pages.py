@@ -24,6 +24,7 @@ from websockets.http11 import Request, Response
 from pipeline.core.errors import ServerError
 from pipeline.core.languages import for_pages
 from pipeline.core.resources import bundled
+from pipeline.server.branding import LOGO, STYLE, Branding
 from pipeline.server.script_bundler import JoinError, entries, join
 
 log = structlog.get_logger()
@@ -39,6 +40,8 @@ _TYPES = {
     ".woff2": "font/woff2",
     ".mp4": "video/mp4",
 }
+_CHURCH = b"<!--church-->"
+"""Where a page shows the church's name and logo."""
 _LANGUAGES = Path("js", "shared", "languages.js")
 # The other types are compressed already.
 _COMPRESSED = frozenset({".html", ".js", ".css", ".svg", ".webmanifest"})
@@ -59,6 +62,7 @@ SECURITY = {
     "X-Frame-Options": "SAMEORIGIN",
 }
 """Headers of every answer: nothing inline, nothing from or to others, in no frame but ours."""
+_PICTURE = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox"
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +99,11 @@ def refuse(status: HTTPStatus, message: str, extra: dict[str, str] | None = None
 class Pages:
     """The files of `displays/`: `audience.html` as `/`, `x.html` as `/x`, others by their path."""
 
-    def __init__(self, folder: Path) -> None:
-        """Read the folder. Raises ServerError (`pages-missing`)."""
+    def __init__(self, folder: Path, church: Branding | None = None) -> None:
+        """Read the folder; pages show what there is of `church`.
+
+        Raises ServerError (`pages-missing`).
+        """
         try:
             files = {
                 file.relative_to(folder): file.read_bytes()
@@ -108,7 +115,12 @@ class Pages:
             raise ServerError("pages-missing", f"A page cannot be read: {problem}.") from None
         files[_LANGUAGES] = languages_script()
         files |= _joined(files)
+        if church:
+            files |= _branded(files, church)
         self._pages = {_route(path): _page(path.suffix, body) for path, body in files.items()}
+        if church and church.logo:
+            etag = hashlib.sha256(church.logo).hexdigest()[:16]
+            self._pages[LOGO] = Page(church.logo_type, church.logo, None, etag)
         if "/" not in self._pages:
             message = f"{folder}/audience.html is missing."
             raise ServerError("pages-missing", message, "Install the program again.")
@@ -123,6 +135,8 @@ class Pages:
         etag = f'"{page.etag}-gzip"' if packed else f'"{page.etag}"'
         # Kept, but asked after each time: a new version of the program has new pages.
         extra = {"ETag": etag, "Cache-Control": "no-cache", "Vary": "Accept-Encoding"}
+        if page.content_type == "image/svg+xml":  # a church's logo has styles of its own
+            extra["Content-Security-Policy"] = _PICTURE
         if etag in items_of(request, "If-None-Match"):
             response = respond(HTTPStatus.NOT_MODIFIED, b"", page.content_type, extra)
             del response.headers["Content-Length"]  # it would have to be the page's
@@ -140,9 +154,9 @@ class Pages:
 
 
 @cache
-def shipped_pages() -> Pages:
+def shipped_pages(church: Branding | None = None) -> Pages:
     """Return the pages that ship with the program, read once. Raises ServerError."""
-    return Pages(bundled("displays"))
+    return Pages(bundled("displays"), church)
 
 
 def _route(path: Path) -> str:
@@ -178,6 +192,17 @@ def _joined(files: Mapping[Path, bytes]) -> dict[Path, bytes]:
                 # Somebody's own page, probably. The browser fetches its modules one by one.
                 log.warning("page script not joined", page=path.name, reason=str(problem))
     return joined
+
+
+def _branded(files: Mapping[Path, bytes], church: Branding) -> dict[Path, bytes]:
+    """Return the pages that show the church, and its style sheet."""
+    link = f'<link rel="stylesheet" href="{STYLE}">\n</head>'.encode()
+    shown = {
+        path: body.replace(_CHURCH, church.markup.encode()).replace(b"</head>", link, 1)
+        for path, body in files.items()
+        if path.suffix == ".html" and _CHURCH in body
+    }
+    return {**shown, Path(STYLE[1:]): church.style.encode()}
 
 
 def _page(suffix: str, body: bytes) -> Page:

@@ -10,6 +10,7 @@ from websockets.http11 import Request
 
 from pipeline.core.errors import ServerError
 from pipeline.core.resources import bundled
+from pipeline.server.branding import Branding
 from pipeline.server.pages import SECURITY, Pages, refuse, respond
 from tests.support.paths import ROOT
 
@@ -252,3 +253,18 @@ def test_the_shipped_pages_are_served_and_stay_small() -> None:
         assert b"<script>" not in body
         sent += len(body)
     assert sent < 100_000
+
+
+def test_pages_show_the_church_where_they_have_a_place_for_it(folder: Path) -> None:
+    (folder / "audience.html").write_text("<head></head><!--church--><p>amen</p>")
+    pages = Pages(folder, Branding("Grace", "#7a1f3d", b"<svg/>", "image/svg+xml"))
+    _, _, body = get(pages, "/")
+    assert b'<link rel="stylesheet" href="/css/church.css">\n</head>' in body
+    assert b'<img class="mark" src="/church-logo" alt=""><span translate="no"' in body
+    assert b"--church: #7a1f3d" in get(pages, "/css/church.css")[2]
+    status, headers, body = get(pages, "/church-logo")
+    assert (status, headers["Content-Type"], body) == (200, "image/svg+xml", b"<svg/>")
+    assert headers["Content-Security-Policy"].endswith("sandbox")
+    # The others have none, and so have all where nothing is set.
+    assert get(pages, "/projector")[2] == b"<p>projector</p>"
+    assert get(Pages(folder, Branding()), "/css/church.css")[0] == HTTPStatus.NOT_FOUND
