@@ -196,7 +196,7 @@ class Hub:
     def configure(self, settings: schema.Server) -> None:
         """Apply a new section; host and port stay those that were bound."""
         self._settings = settings
-        self._incoming.address = settings.address
+        self._incoming.address = self._port.address = settings.address
         self._past.readers = settings.past_services
         take_limits(self._limiter, self._settings)
 

@@ -42,6 +42,19 @@ _TYPES = {
 }
 _CHURCH = b"<!--church-->"
 """Where a page shows the church's name and logo."""
+_OTHER_NAMES = {
+    "/audience": "/",
+    "/captions": "/",
+    "/index": "/",
+    "/phone": "/",
+    "/wall": "/projector",
+    "/overlay": "/obs",
+    "/console": "/operator",
+    "/desk": "/operator",
+    "/poster": "/join",
+    "/help": "/missing",
+}
+"""What people type, in small letters, and the page that they mean."""
 _LANGUAGES = Path("js", "shared", "languages.js")
 # The other types are compressed already.
 _COMPRESSED = frozenset({".html", ".js", ".css", ".svg", ".webmanifest"})
@@ -62,7 +75,12 @@ SECURITY = {
     "X-Frame-Options": "SAMEORIGIN",
 }
 """Headers of every answer: nothing inline, nothing from or to others, in no frame but ours."""
-_PICTURE = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox"
+INLINE = {
+    "Content-Security-Policy": (
+        "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'"
+    )
+}
+"""Header of what has its style inside, and no script: a logo, and the page of the certificate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +91,8 @@ class Page:
     body: bytes
     packed: bytes | None
     etag: str
+    has_style: bool = False
+    """Whether its style is inside, which the policy of the others forbids."""
 
 
 def respond(
@@ -120,7 +140,7 @@ class Pages:
         self._pages = {_route(path): _page(path.suffix, body) for path, body in files.items()}
         if church and church.logo:
             etag = hashlib.sha256(church.logo).hexdigest()[:16]
-            self._pages[LOGO] = Page(church.logo_type, church.logo, None, etag)
+            self._pages[LOGO] = Page(church.logo_type, church.logo, None, etag, has_style=True)
         if "/" not in self._pages:
             message = f"{folder}/audience.html is missing."
             raise ServerError("pages-missing", message, "Install the program again.")
@@ -129,14 +149,30 @@ class Pages:
         """Answer a GET or HEAD request for a page."""
         page = self._pages.get(request.path.partition("?")[0])
         if page is None:
+            return self._missing(request)
+        return self._send(page, request)
+
+    def _missing(self, request: Request) -> Response:
+        """Lead to the page that was meant, else to all there are."""
+        path, _, query = request.path.partition("?")
+        meant = re.sub("/+", "/", path.lower()).rstrip("/").removesuffix(".html")
+        meant = _OTHER_NAMES.get(meant, meant or "/")
+        if meant in self._pages and path.startswith("/"):
+            place = f"{meant}?{query}" if query else meant
+            return refuse(HTTPStatus.FOUND, f"It is at {place}", {"Location": place})
+        listed = self._pages.get("/missing")
+        if listed is None or "text/html" not in ",".join(request.headers.get_all("Accept")):
             return refuse(HTTPStatus.NOT_FOUND, "There is no such page.")
+        return respond(HTTPStatus.NOT_FOUND, listed.body, listed.content_type)
+
+    def _send(self, page: Page, request: Request) -> Response:
         packed = page.packed if _takes_gzip(request) else None
         # Two forms, two tags: a cache must not take one for the other.
         etag = f'"{page.etag}-gzip"' if packed else f'"{page.etag}"'
         # Kept, but asked after each time: a new version of the program has new pages.
         extra = {"ETag": etag, "Cache-Control": "no-cache", "Vary": "Accept-Encoding"}
-        if page.content_type == "image/svg+xml":  # a church's logo has styles of its own
-            extra["Content-Security-Policy"] = _PICTURE
+        if page.has_style:
+            extra |= INLINE
         if etag in items_of(request, "If-None-Match"):
             response = respond(HTTPStatus.NOT_MODIFIED, b"", page.content_type, extra)
             del response.headers["Content-Length"]  # it would have to be the page's
@@ -213,6 +249,7 @@ def _page(suffix: str, body: bytes) -> Page:
         body=body,
         packed=packed if len(packed) < len(body) else None,
         etag=hashlib.sha256(body).hexdigest()[:16],
+        has_style=suffix == ".html" and b"<style>" in body,
     )
 
 
