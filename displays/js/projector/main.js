@@ -124,7 +124,11 @@ const connection = new Connection({
 });
 
 window.addEventListener("resize", makeRoom);
-// Lines measured before our type had come are of another width.
-document.fonts.addEventListener("loadingdone", makeRoom);
+// Lines measured before our type had come are of another width. Nothing is skipped for that.
+document.fonts.addEventListener("loadingdone", () => {
+  stage.cut();
+  queue.refold();
+  render();
+});
 document.addEventListener("dblclick", () => root.requestFullscreen());
 keepAwake();
