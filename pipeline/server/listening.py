@@ -14,7 +14,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from pipeline.server.plain_http import is_plain
+from pipeline.server.addresses import is_plain
 from pipeline.server.rate_limits import ConnectionLimiter
 
 _SEND_BYTES = 64 * 1024  # SO_SNDBUF of each display; the default grows to megabytes

@@ -19,11 +19,10 @@ from websockets.protocol import State
 
 from pipeline.config import schema
 from pipeline.core.errors import ServerError
-from pipeline.server.addresses import unbound
+from pipeline.server.addresses import answer_plain, unbound
 from pipeline.server.event_stream import EventStream
 from pipeline.server.listening import Doors, Listener, listeners
 from pipeline.server.pages import SECURITY
-from pipeline.server.plain_http import answer_plain
 from pipeline.server.rate_limits import ConnectionLimiter
 from pipeline.server.tls import Certificate
 

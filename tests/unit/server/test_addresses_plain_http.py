@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.server.plain_http import answer_plain, is_plain
+from pipeline.server.addresses import answer_plain, is_plain
 
 CHURCH = "https://captions.example.org:8765/"
 
