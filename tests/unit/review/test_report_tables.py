@@ -136,15 +136,15 @@ def test_doubtful_captions_come_worst_first() -> None:
     captions = [message(n, f"said {n}", f"dicho {n}") for n in range(1, 5)]
     table = flagged(told(captions, records))
     assert rows(table) == [
-        ["0:40", "", "too short", "said 4", "dicho 4"],
+        ["0:40", "doubtful", "too short", "said 4", "dicho 4"],
         [
             "0:30",
-            "0.30",
+            "doubtful",
             "unsure what was said (strong doubt)translators disagree",
             "said 3",
             "dicho 3",
         ],
-        ["0:20", "0.60", "low score", "said 2", "dicho 2"],
+        ["0:20", "worth a look", "low score", "said 2", "dicho 2"],
     ]
     assert '<span class="chip note">translators disagree' in table
     assert flagged(told(captions, [record(1, "said", "dicho")])) == ""
