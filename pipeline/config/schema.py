@@ -7,6 +7,7 @@ mark, so that what is put in force without the others is valid.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Annotated, Literal, Self
 
@@ -38,6 +39,7 @@ from pipeline.config.targets import Target, refuse_doubled, refuse_incomplete
 
 PREFIX = "STARK_TRANSLATE__"
 
+_COLOUR = re.compile("#[0-9a-fA-F]{6}")
 _SHORTEST_WINDOW_S = 4.0
 # Two of Silero's blocks of 32 ms.
 _SHORTEST_SILENCE_MS = 64
@@ -165,6 +167,9 @@ class Dictionary(Section):
 class Church(Section):
     """[church]"""
 
+    name: Annotated[str, Field(min_length=0, max_length=60)] = ""
+    logo: PathText = ""
+    colour: Text = ""
     references: Annotated[bool, NEXT_UTTERANCE] = True
     numbers: Annotated[bool, NEXT_UTTERANCE] = True
     negation: Annotated[bool, NEXT_UTTERANCE] = True
@@ -175,6 +180,14 @@ class Church(Section):
     verses: Literal["off", "suggest", "air"] = "air"
     edition: Text = ""
     song: Annotated[Literal["auto", "manual", "off"], LIVE] = "auto"
+
+    @field_validator("colour")
+    @classmethod
+    def _six_digits(cls, colour: str) -> str:
+        if colour and not _COLOUR.fullmatch(colour):
+            msg = f'{colour!r} is no colour such as "#1f5673"'
+            raise ValueError(msg)
+        return colour
 
 
 class Partial(OnServer):

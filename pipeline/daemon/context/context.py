@@ -124,6 +124,7 @@ def make_context(
         metrics=metrics,
         past=PastServices(Path(settings.session.directory), running=session.recorder.folder.name),
         subtitles=subtitles,
+        church=settings.church,
     )
     record, pages, first = RecordSink(session.recorder), PageSink(hub), session.boards[0].target
     langs = [board.target for board in session.boards]
