@@ -136,9 +136,10 @@ def _gemma_base(settings: Settings, named: str) -> Path:
 
     Whether its vocabulary can be trained the trainer says. Raises ModelError.
     """
-    if named:
+    if named and Path(named).exists():  # a folder of Hugging Face, which is no model to use
         return Path(named)
-    return resolve("gemma", settings.translate.final.model, ModelLibrary.of(settings))
+    model, key = named or settings.translate.final.model, "--base" if named else KEYS["gemma"]
+    return resolve("gemma", model, ModelLibrary.of(settings), key=key)
 
 
 def _hear(arguments: argparse.Namespace) -> int:
