@@ -21,7 +21,6 @@ from pathlib import Path
 
 from pipeline.church.scripture import editions
 from pipeline.church.scripture.editions import VerseId
-from pipeline.church.scripture.versification import VERSES
 from pipeline.core.errors import UsageError
 from pipeline.core.resources import bundled
 
@@ -106,11 +105,11 @@ def _pieces(text: str, changes: Iterable[Change]) -> list[str]:
 
 
 def _canon(book: int, count: int) -> list[VerseId]:
-    counts = VERSES[book - 1]
-    if sum(counts) != count:
-        message = f"Book {book} has {count} verses after the changes, the canon has {sum(counts)}."
+    places = editions.canon(book)
+    if len(places) != count:
+        message = f"Book {book} has {count} verses after the changes, the canon has {len(places)}."
         raise UsageError("change-unfitting", message, "A cut or a join is lacking.")
-    return [(book, c, v) for c, last in enumerate(counts, 1) for v in range(1, last + 1)]
+    return places
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

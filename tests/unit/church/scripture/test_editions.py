@@ -192,3 +192,44 @@ def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     with pytest.raises(VersesError) as error:
         editions.write(Edition("x", "es", "X", "-", {}), tmp_path / "file")
     assert error.value.code == "verses-unwritable"
+
+
+def hebrew(text: dict[VerseId, str]) -> dict[VerseId, str]:
+    """Return Joel, Malachi and Psalms as Hebrew and many European Bibles count them."""
+    found = {place: each for place, each in text.items() if place[0] not in (19, 29, 39)}
+    for (book, chapter, verse), each in text.items():
+        if book == 19:  # the heading is the first verse of most psalms, the first two of some
+            more = {51: 2, 52: 2, 54: 2, 60: 2}.get(chapter, int(3 <= chapter <= 9))
+            found |= {(19, chapter, n): "Salmo de David." for n in range(1, more + 1)}
+            found[19, chapter, verse + more] = each
+        elif book == 29:
+            place = (3, verse - 27) if (chapter, verse) > (2, 27) and chapter == 2 else None
+            place = place or ((chapter + 1, verse) if chapter == 3 else (chapter, verse))
+            found[29, *place] = each
+        elif book == 39:
+            found[39, *((3, verse + 18) if chapter == 4 else (chapter, verse))] = each
+    return found
+
+
+@pytest.mark.slow
+def test_a_bible_that_counts_as_the_hebrew_one_gets_our_numbers() -> None:
+    kjv = dict(editions.load("kjv").verses)
+    theirs = hebrew(kjv)
+    assert theirs[29, 4, 1] == kjv[29, 3, 1]
+    assert theirs[39, 3, 19] == kjv[39, 4, 1]
+    assert theirs[19, 51, 3] == kjv[19, 51, 1]
+    ours, changed = editions.renumbered(theirs)
+    assert (ours == kjv, changed) == (True, [19, 29, 39])
+    assert editions.renumbered(kjv) == (kjv, [])
+
+
+@pytest.mark.slow
+def test_a_book_with_a_verse_more_or_less_keeps_its_numbers_and_is_named() -> None:
+    """Where from it counts otherwise nobody can tell."""
+    theirs = hebrew(dict(editions.load("kjv").verses))
+    del theirs[39, 3, 5]
+    kept, changed = editions.renumbered(theirs)
+    assert changed == [19, 29]
+    assert kept[39, 3, 24] == theirs[39, 3, 24]
+    lacking = editions.lacking(Edition("x", "es", "X", "ours", kept))
+    assert lacking == [(39, 3, 5), *((39, 4, verse) for verse in range(1, 7))]
