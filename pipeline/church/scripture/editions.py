@@ -26,7 +26,6 @@ _LINE = re.compile(r"(\d{1,3})\t(\d{1,3})\t(\d{1,3})(?:\t(.*))?")
 MOST_BYTES = 64 << 20
 """A Bible has 5 MB; what is so much larger is something else."""
 
-_PSALMS = 19
 VerseId = tuple[int, int, int]
 """Book, chapter, verse."""
 
@@ -193,42 +192,6 @@ def canon(book: int) -> list[VerseId]:
     """Return a book's verses as the King James Version counts them, which we do everywhere."""
     counts = enumerate(VERSES[book - 1], 1)
     return [(book, chapter, verse) for chapter, last in counts for verse in range(1, last + 1)]
-
-
-def renumbered(verses: Mapping[VerseId, str]) -> tuple[dict[VerseId, str], list[int]]:
-    """Return a Bible's verses under the numbers of the canon, and the books that changed.
-
-    Where only the chapters end elsewhere (Joel, Malachi) a book's verses get the numbers of the
-    canon in their order; headings that count as verses of Psalms are left out. A book that lacks a
-    verse, or has one more, stays as it is: nobody knows from where on it counts otherwise.
-    """
-    found, changed = dict(verses), []
-    for book in range(1, len(VERSES) + 1):
-        counts: dict[int, int] = {}
-        here = sorted(place for place in verses if place[0] == book)
-        for _, chapter, _ in here:
-            counts[chapter] = counts.get(chapter, 0) + 1
-        is_whole = here == [
-            (book, chapter, verse)
-            for chapter, last in counts.items()
-            for verse in range(1, last + 1)
-        ]
-        wanted = canon(book)
-        if not is_whole or here == wanted:
-            continue
-        if book == _PSALMS:
-            more = {psalm: counts.get(psalm, 0) - last for psalm, last in _psalms()}
-            if set(more.values()) <= {0, 1, 2}:
-                here = [place for place in here if place[2] > more.get(place[1], 0)]
-        if len(here) == len(wanted):
-            found = {place: text for place, text in found.items() if place[0] != book}
-            found |= {new: verses[old] for new, old in zip(wanted, here, strict=True)}
-            changed.append(book)
-    return dict(sorted(found.items())), changed
-
-
-def _psalms() -> Iterable[tuple[int, int]]:
-    return enumerate(VERSES[_PSALMS - 1], 1)
 
 
 def lacking(edition: Edition) -> list[VerseId]:

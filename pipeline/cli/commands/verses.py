@@ -11,7 +11,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from pipeline.church.scripture import edition_files, editions, index_store
+from pipeline.church.scripture import edition_files, editions, index_store, numbering
 from pipeline.church.scripture.books import PRINTED
 from pipeline.church.scripture.editions import Edition
 from pipeline.cli import streams
@@ -99,7 +99,7 @@ def _add(arguments: argparse.Namespace) -> int:
     if not (title and licence):
         raise UsageError("verses-no-licence", "--title and --licence must say something.")
     verses = asyncio.run(edition_files.read([Path(file) for file in arguments.files]))
-    verses, changed = editions.renumbered(verses)
+    verses, changed = numbering.renumbered(verses)
     edition = Edition(name, lang, title, licence, verses)
     file = editions.write(edition, editions.own_directory())
     print(f"{len(verses)} verses of {title} are in {file}.")
