@@ -75,7 +75,7 @@ _INSTEAD = {
     "open": "`stark-translate desk` opens the operator page.",
     "list": "`stark-translate sessions` lists services, `stark-translate models list` models.",
     "install": "`stark-translate setup` sets this machine up.",
-    "update": "`git pull`, then systemd/install.sh again (docs/MACHINE.md).",
+    "update": "`git pull`, then `sudo scripts/install.sh` again (docs/MACHINE.md).",
 }
 """What is meant by words that are commands of other programs."""
 

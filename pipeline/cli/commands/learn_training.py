@@ -142,9 +142,10 @@ def _gemma_base(settings: Settings, named: str) -> Path:
 
     Whether its vocabulary can be trained the trainer says. Raises ModelError.
     """
-    if named:
+    if named and Path(named).exists():  # a folder of Hugging Face, which is no model to use
         return Path(named)
-    return resolve("gemma", translator_name(settings, "gemma"), ModelLibrary.of(settings))
+    model, key = translator_name(settings, "gemma", named), "--base" if named else KEYS["gemma"]
+    return resolve("gemma", model, ModelLibrary.of(settings), key=key)
 
 
 def _hear(arguments: argparse.Namespace) -> int:

@@ -29,6 +29,9 @@ def test_translate_says_what_it_would_run(capsys: pytest.CaptureFixture[str]) ->
     trains, converts = capsys.readouterr().out.splitlines()
     assert "gemma/model.gguf --mix" in trains  # from the file in use
     assert "gemma/model.gguf --target es" in converts
+    assert main([*asked, "--role", "gemma", "--base", "cut"]) == 1
+    assert "--base" in capsys.readouterr().err
+    Path("cut").mkdir()
     assert main([*asked, "--role", "gemma", "--base", "cut"]) == 0
     assert "fine_tune_gemma --base" in capsys.readouterr().out
     few = ["--role", "gemma", "--base", "cut", "--steps", "9", "--levels", "Q8_0"]
