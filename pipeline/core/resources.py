@@ -5,6 +5,8 @@ packages.
 from __future__ import annotations
 
 import importlib.util
+import shlex
+import sys
 from pathlib import Path
 
 from pipeline.core.errors import ConfigError
@@ -26,10 +28,15 @@ def bundled(*parts: str) -> Path:
     return (bundle if bundle.is_dir() else _PACKAGE.parent).joinpath(*parts)
 
 
-def require_extra(module: str, extra: str, key: str) -> Path:
+def install_line(package: str) -> str:
+    """Return the command that installs an optional package beside this program."""
+    return f"{sys.executable} -m pip install {shlex.quote(package)}"
+
+
+def require_extra(module: str, package: str, key: str) -> Path:
     """Return the folder of an optional package, which is not imported for it.
 
-    `key` is the setting that needs it. Raises ConfigError that names the extra.
+    `key` is the setting that needs it. Raises ConfigError that names the package.
     """
     # Looked for and not imported: that takes seconds, and loads native code into the daemon.
     spec = importlib.util.find_spec(module)
@@ -37,6 +44,6 @@ def require_extra(module: str, extra: str, key: str) -> Path:
         raise ConfigError(
             "extra-missing",
             f"{key} needs the package {module}, which is not installed.",
-            f"Install it beside the program: pip install 'stark-translate[{extra}]'.",
+            f"Install it beside the program: {install_line(package)}",
         )
     return Path(next(iter(spec.submodule_search_locations)))

@@ -68,7 +68,10 @@ def _own_model(settings: Settings) -> Path:
             f"The model that Moonshine brings along hears en, and translate.source is {source}.",
             "Set stt.model to the folder of another one, or take another stt.engine.",
         )
-    return require_extra("moonshine_voice", "moonshine", 'stt.engine = "moonshine"') / _MOONSHINE
+    return (
+        require_extra("moonshine_voice", "moonshine-voice<0.1", 'stt.engine = "moonshine"')
+        / _MOONSHINE
+    )
 
 
 def models_in_use(settings: Settings) -> dict[Role, str]:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from pipeline.config.publishing import Publish
 from pipeline.core.errors import PublishError
+from pipeline.core.resources import install_line
 from pipeline.publish.stream import StreamMessage, all_subjects, stream_name
 from pipeline.publish.troubles import explained, place_of
 
@@ -79,7 +80,7 @@ class Broker:
             from nats.aio.client import Client  # noqa: PLC0415 - an extra
         except ImportError:
             message = "publish.nats is set, but the library for it is not installed."
-            fix = "Install `stark-translate[publish]`, or clear the setting."
+            fix = f"Install it ({install_line('nats-py')}), or clear the setting."
             raise PublishError("publish-not-installed", message, fix) from None
         place = place_of(settings.nats)
         client = Client()

@@ -109,15 +109,21 @@ class Pages:
         files[_LANGUAGES] = languages_script()
         files |= _joined(files)
         self._pages = {_route(path): _page(path.suffix, body) for path, body in files.items()}
+        self._names = ", ".join(sorted(path for path in self._pages if "." not in path))
         if "/" not in self._pages:
             message = f"{folder}/audience.html is missing."
             raise ServerError("pages-missing", message, "Install the program again.")
 
     def answer(self, request: Request) -> Response:
         """Answer a GET or HEAD request for a page."""
-        page = self._pages.get(request.path.partition("?")[0])
+        path, mark, query = request.path.partition("?")
+        page = self._pages.get(path)
         if page is None:
-            return refuse(HTTPStatus.NOT_FOUND, "There is no such page.")
+            plain = path.lower().rstrip("/")
+            if plain in self._pages:  # typed with a capital, or with a slash at its end
+                to = {"Location": f"{plain}{mark}{query}"}
+                return refuse(HTTPStatus.PERMANENT_REDIRECT, f"It is at {plain}.", to)
+            return refuse(HTTPStatus.NOT_FOUND, f"There is no such page. There are: {self._names}.")
         packed = page.packed if _takes_gzip(request) else None
         # Two forms, two tags: a cache must not take one for the other.
         etag = f'"{page.etag}-gzip"' if packed else f'"{page.etag}"'

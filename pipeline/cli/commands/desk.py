@@ -13,7 +13,7 @@ from pipeline.cli.control_client import ask, require_port
 from pipeline.cli.options import Commands, add_command, settings_of
 from pipeline.config.schema import Settings
 from pipeline.core.errors import ServerError, SessionError
-from pipeline.server.addresses import EVERYWHERE, page_address
+from pipeline.server.addresses import EVERYWHERE, own_address, page_address
 from pipeline.server.operator_token import kept_token
 from pipeline.server.volunteers import Volunteers
 
@@ -72,15 +72,15 @@ def _open(settings: Settings, *, browser: bool | None) -> int:
     require_port(server)
     directory = Path(settings.session.directory)
     token = settings.operator.token or kept_token(directory)
-    secure = bool(server.tls_cert)
-    reaches_tablets = server.host in EVERYWHERE
-    page = f"{page_address(server.host, server.port, secure=secure)}operator"
-    # With https by the name in the certificate: browsers would warn of 127.0.0.1.
-    here = "127.0.0.1" if reaches_tablets and not secure else server.host
-    own = f"{page_address(here, server.port, secure=secure)}operator"
+    own = f"{own_address(server)}operator"
     print(f"The desk, on this machine: {link_with(token, own)}")
-    if reaches_tablets:
-        _invite(settings, token, page)
+    if server.host in EVERYWHERE:
+        page = server.address or page_address(
+            server.host, server.port, secure=bool(server.tls_cert)
+        )
+        _invite(settings, token, f"{page}operator")
+    else:
+        print("For a tablet: start the service with --host 0.0.0.0 (server.host).", file=sys.stderr)
     open_with_token(token, own, directory, browser)
     return 0
 

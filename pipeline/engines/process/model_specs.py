@@ -19,7 +19,7 @@ from pipeline.models.resolve import resolve
 
 def moonshine_spec(stt: Stt, model: Path) -> EngineSpec:
     """Return the description of a streaming recognizer. Raises ConfigError."""
-    require_extra("moonshine_voice", "moonshine", 'stt.engine = "moonshine"')
+    require_extra("moonshine_voice", "moonshine-voice<0.1", 'stt.engine = "moonshine"')
     if stt.device == "cuda":
         raise ConfigError(
             "config-bad-value",

@@ -62,7 +62,7 @@ class Moonshine:
 
     def load(self) -> None:
         """Load the model and hear a second of silence. Raises ModelError, ConfigError."""
-        require_extra("moonshine_voice", "moonshine", setting(self._section, "engine"))
+        require_extra("moonshine_voice", "moonshine-voice<0.1", setting(self._section, "engine"))
         key = setting(self._section, "model")
         kind = kind_of(self._path, key)
         import moonshine_voice  # noqa: PLC0415 - heavy

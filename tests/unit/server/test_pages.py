@@ -80,8 +80,6 @@ def test_pages_have_their_type(folder: Path, path: str, content_type: str) -> No
         "/..%2fsecret.html",
         "/..\\secret.html",
         "//projector",
-        "/projector/",
-        "/PROJECTOR",
         "/js/connection.js%00",
         "http://host/projector",
         "/etc/passwd",
@@ -92,6 +90,13 @@ def test_anything_else_is_not_found(folder: Path, path: str) -> None:
     assert status == HTTPStatus.NOT_FOUND
     assert b"secret" not in body
     assert "ETag" not in headers
+
+
+@pytest.mark.parametrize("path", ["/projector/", "/Projector", "/PROJECTOR/"])
+def test_a_page_typed_with_a_capital_or_a_slash_is_found(folder: Path, path: str) -> None:
+    status, headers, _ = get(Pages(folder), f"{path}?mode=blocks")
+    assert (status, headers["Location"]) == (308, "/projector?mode=blocks")
+    assert b"There are: /" in get(Pages(folder), "/help")[2]
 
 
 def test_files_are_read_at_start_only(folder: Path) -> None:
