@@ -110,8 +110,11 @@ read -r -d '' directory <<'PYTHON' || true
 import sys, tomllib
 print(tomllib.load(open(sys.argv[1], "rb")).get("session", {}).get("directory", ""))
 PYTHON
-sessions=$root$("$python" -c "$directory" "$etc/config.toml" 2>/dev/null || true)
-[[ $sessions != "$root" ]] || sessions=$state/sessions
+sessions=$("$python" -c "$directory" "$etc/config.toml" 2>/dev/null || true)
+case $sessions in
+  /*) sessions=$root$sessions ;;
+  *) sessions=$state/${sessions:-sessions} ;;  # the service works in that folder
+esac
 
 # Whether there was a caption in the last minute.
 speaking() {
@@ -138,7 +141,7 @@ if [[ $rollback == yes ]]; then
   accepts "$opt.old" || fail "the version before does not accept $etc/config.toml; nothing has changed"
   swap
   systemd daemon-reload
-  systemd try-restart "$name.service"
+  systemd try-restart "$name.service" || fail "it is in $opt, but does not start; journalctl -u $name says why"
   echo "The other version is in $opt; this one is kept in $opt.old."
   exit 0
 fi
