@@ -23,11 +23,15 @@ _LAST_MS = 3000
 _QUALITY = 62
 
 
+class TooBusyError(RuntimeError):
+    """Other programs take so much of the machine that the film would show them."""
+
+
 def film(browser: Browser) -> bytes:
     """Play the demo in real time and return its scenes as an animated WebP.
 
-    Whisper base must have been pulled: it is what the demo is heard with. On a busy machine the
-    captions come late, and the film shows it: look at it before it is committed.
+    Whisper base must have been pulled: it is what the demo is heard with. Raises TooBusyError where the
+    captions come late because of other programs.
     """
     with TemporaryDirectory() as directory:
         with started("demo", "--no-browser", "--offline", cwd=Path(directory)) as program:
@@ -44,8 +48,11 @@ def film(browser: Browser) -> bytes:
 def _watch(page: Page, program: Program) -> list[tuple[float, bytes]]:
     """Return what the page showed in the scenes, each with how long, in seconds."""
     taken: list[tuple[float, bytes]] = []
-    while (at_s := float(program.health().get("audio_s") or 0)) < SCENES[-1][1]:
+    while (at_s := float((health := program.health()).get("audio_s") or 0)) < SCENES[-1][1]:
         began = time.monotonic()
+        if health.get("rung", "full") != "full":
+            message = f"Captions are {health['lag_s']} s late: no film. Try it on a quiet machine."
+            raise TooBusyError(message)
         if any(first <= at_s < last for first, last in SCENES):
             picture = page.screenshot(type="jpeg", quality=90)  # takes less time than a PNG
             page.wait_for_timeout(max(0.0, _FRAME_S - (time.monotonic() - began)) * 1000)

@@ -18,7 +18,7 @@ from playwright.sync_api import Browser, Page
 
 from scripts.docs.console_shots import console_shots
 from scripts.docs.film import MOST_BYTES as FILM_BYTES
-from scripts.docs.film import film
+from scripts.docs.film import TooBusyError, film
 from scripts.docs.state_shots import shoot_states
 from scripts.support.browser import chromium
 from scripts.support.display_server import DisplayServer
@@ -182,10 +182,10 @@ def read_one(page: Page) -> None:
 
 
 def main() -> int:
-    """Take all pictures, or those that are named; 1 if one is too large for the repository."""
+    """Take all pictures, or those that are named; 1 if one failed or is too large."""
     wanted = set(sys.argv[1:])
     IMAGES.mkdir(parents=True, exist_ok=True)
-    too_large = False
+    failed = False
     with DisplayServer() as hall, chromium() as browser:
         perform(hall)
         shots: dict[str, Callable[[], bytes]] = {
@@ -202,14 +202,19 @@ def main() -> int:
             return 2
         for name in wanted or shots:
             take = shots[name]
-            picture = take()
+            try:
+                picture = take()
+            except TooBusyError as error:
+                print(f"{name}: {error}", file=sys.stderr)
+                failed = True
+                continue
             most, ending = (FILM_BYTES, "webp") if name == "demo" else (MOST_BYTES, "png")
-            too_large |= len(picture) > most
+            failed |= len(picture) > most
             (IMAGES / f"{name}.{ending}").write_bytes(picture)
             print(f"docs/images/{name}.{ending}  {len(picture) / 1000:.0f} kB of {most / 1000:.0f}")
-    if too_large:
-        print("A picture is too large for the repository.", file=sys.stderr)
-    return int(too_large)
+            if len(picture) > most:
+                print("That is too large for the repository.", file=sys.stderr)
+    return int(failed)
 
 
 if __name__ == "__main__":
