@@ -30,8 +30,8 @@ class TooBusyError(RuntimeError):
 def film(browser: Browser) -> bytes:
     """Play the demo in real time and return its scenes as an animated WebP.
 
-    Whisper base must have been pulled: it is what the demo is heard with. Raises TooBusyError where the
-    captions come late because of other programs.
+    Whisper base must have been pulled: it is what the demo is heard with. Raises TooBusyError
+    where captions come late because of other programs.
     """
     with TemporaryDirectory() as directory:
         with started("demo", "--no-browser", "--offline", cwd=Path(directory)) as program:
