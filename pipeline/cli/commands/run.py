@@ -198,7 +198,7 @@ def _caption(
             screen.close()
     if app.failure is not None:
         streams.say(f"stark-translate: {app.failure}")  # and that is the last word
-    elif mode == "live" and not code and discard_if_empty(app.folder):
+    elif mode == "live" and not (code or app.is_stuck) and discard_if_empty(app.folder):
         log.warning("nothing was said", advice="`stark-translate check` listens, and says why")
     elif mode != "demo" and app.folder.exists():  # a demo says so below its table
         log.info("session kept", folder=str(app.folder))
