@@ -182,7 +182,7 @@ class Partial(OnServer):
     """[translate.partial]"""
 
     engine: Literal["marian", "none", "openai"] = "marian"
-    model: ModelName = "starter"
+    model: ModelName = "auto"
     compute_type: Annotated[str, Field(min_length=1)] = "int8"
     threads: Threads = 1
     prompt: Literal["auto", "translategemma", "starter", "examples"] = "auto"
@@ -195,7 +195,7 @@ class Final(OnServer):
     """[translate.final]"""
 
     engine: Literal["gemma", "marian", "exllamav2", "openai"] = "gemma"
-    model: ModelName = "starter"
+    model: ModelName = "auto"
     prompt: Literal["auto", "translategemma", "starter", "examples"] = "auto"
     gpu_layers: Annotated[int, Field(ge=-1, le=1000)] = 0
     # Two are quicker where nothing else runs, and slower where something does (docs/MODELS.md).

@@ -103,6 +103,8 @@ class ExLlama:
         draft: str = "",  # noqa: ARG002 - the runtime's own drafts are those of another model
         standing: Standing | None = None,  # noqa: ARG002
         wanted: Sequence[WantedTerm] = (),  # noqa: ARG002
+        *,
+        rivals: Sequence[str] | None = None,  # noqa: ARG002
     ) -> Translation:
         """Translate `text`; `on_text` gets the text so far, whole words only, as it grows.
 

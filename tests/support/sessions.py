@@ -67,6 +67,8 @@ class Spanish(FakeTranslator):
         draft: str = "",
         standing: Standing | None = None,
         wanted: Sequence[WantedTerm] = (),
+        *,
+        rivals: Sequence[str] | None = None,
     ) -> Translation:
         if self.name == "gemma" and "four" in text:
             raise EngineError("final-failed", "The translator was told to fail.")

@@ -15,7 +15,7 @@ from pipeline.cli.options import Commands, add_command, print_json, settings_of
 from pipeline.config.schema import Settings
 from pipeline.core.errors import UsageError
 from pipeline.core.sizes import human_size
-from pipeline.models.automatic import recognizer_name
+from pipeline.models.automatic import recognizer_name, translator_name
 from pipeline.models.library import ModelLibrary
 from pipeline.models.registry import Role
 from pipeline.models.resolve import resolve
@@ -126,7 +126,8 @@ class _Models:
         self._library = ModelLibrary.of(settings)
         self._known = self._library.known
         final = settings.translate.final
-        self.final = self._writing(final.model) if final.engine == "gemma" else None
+        name = translator_name(settings, "gemma")
+        self.final = self._writing(name) if final.engine == "gemma" else None
 
     def others(self, *, on_gpu: bool | None) -> list[Need]:
         """Return what recognizer and quick translator need; None: as the settings have them."""
@@ -138,8 +139,9 @@ class _Models:
         if not there and name in self._known:  # what loading takes for a moment counts
             needs = [Need(needs[0].what, self._known[name].memory_bytes, "ram")]
         if partial.engine == "marian":
-            model = self._known.get(partial.model)
-            needs += quick_needs(model) if model else [self._quick(partial.model)]
+            name = translator_name(self._settings, "marian")
+            model = self._known.get(name)
+            needs += quick_needs(model) if model else [self._quick(name)]
         return needs
 
     def needs(self, final: Writing) -> list[Need]:

@@ -105,6 +105,17 @@ def test_distill_says_what_it_would_run(capsys: pytest.CaptureFixture[str]) -> N
     assert f"--mix {Path('learning/distill/sermons/mix').absolute()}" in trains
 
 
+def test_nobody_teaches_itself(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*ASKED, "--dry-run", "--student", "gemma"]) == 2
+    assert "[teacher-unnamed]" in capsys.readouterr().err
+    assert main([*ASKED, "--dry-run", "--student", "gemma", "--teacher", "tiny"]) == 0
+    teaches, trains, converts = capsys.readouterr().out.splitlines()
+    assert "tiny would teach" in teaches
+    assert "training.train.fine_tune_gemma --base" in trains
+    assert f"--mix {Path('learning/distill-gemma/mix').absolute()}" in trains
+    assert "training.export.export_gemma" in converts
+
+
 def test_a_second_round_needs_a_first(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*ASKED, "--dry-run", "--round", "2"]) != 0
     assert capsys.readouterr().err
