@@ -5,14 +5,19 @@ set -euo pipefail
 usage() {
   cat <<'TEXT'
 sudo scripts/install.sh [OPTION...]        install, or upgrade to this checkout
+sudo scripts/install.sh --rollback         go back to the version before; once more: forward again
 sudo scripts/install.sh --uninstall        remove the program and its units; settings and sessions stay
 sudo scripts/install.sh --uninstall --purge   ... and settings, sessions, models and the user as well
 
   --timers       start and stop it around services (Sunday 09:30 to 13:00) and not at power-on
   --no-start     enable it, but do not start it now
+  --now          even where somebody has spoken in the last minute
   --python PATH  the Python to use, 3.11 or newer (default: python3)
   --root DIR     install into DIR as if it were /, without touching the running system (for images and tests)
   --help         this text
+
+An upgrade keeps the version before. The new one must accept the settings, or nothing changes; where it
+does not start, the old one comes back. Packages that were added to it by pip are taken along.
 
 What goes where: the program in /opt/stark-translate, settings in /etc/stark-translate (never overwritten),
 sessions, models and the operator's token in /var/lib/stark-translate, units in /etc/systemd/system.
@@ -24,13 +29,15 @@ fail() {
   exit "${2:-1}"
 }
 
-root='' python=python3 timers=no start=yes uninstall=no purge=no
+root='' python=python3 timers=no start=yes now=no rollback=no uninstall=no purge=no
 while (($#)); do
   case $1 in
     --root) root=${2:?--root needs a folder}; root=${root%/}; shift ;;
     --python) python=${2:?--python needs a path}; shift ;;
     --timers) timers=yes ;;
     --no-start) start=no ;;
+    --now) now=yes ;;
+    --rollback) rollback=yes ;;
     --uninstall) uninstall=yes ;;
     --purge) purge=yes ;;
     --help | -h) usage; exit 0 ;;
@@ -68,7 +75,7 @@ if [[ $uninstall == yes ]]; then
   done
   rm -rf "$units/$name.service.d"
   rm -f "$sysusers/$name.conf"
-  [[ -e $opt ]] && rm -rf "$opt" && say "removed $opt"
+  [[ -e $opt ]] && rm -rf "$opt" "$opt.old" && say "removed $opt"
   systemd daemon-reload
   if [[ $purge == yes ]]; then
     for folder in "$etc" "$state" "$root/var/cache/$name"; do
@@ -94,6 +101,51 @@ write() {
   fi
 }
 
+# The church's own settings, as a version reads them.
+accepts() {
+  [[ ! -e $etc/config.toml ]] || (cd / && "$1/venv/bin/python" -m pipeline config --config "$etc/config.toml" >/dev/null)
+}
+
+read -r -d '' directory <<'PYTHON' || true
+import sys, tomllib
+print(tomllib.load(open(sys.argv[1], "rb")).get("session", {}).get("directory", ""))
+PYTHON
+sessions=$("$python" -c "$directory" "$etc/config.toml" 2>/dev/null || true)
+case $sessions in
+  /*) sessions=$root$sessions ;;
+  *) sessions=$state/${sessions:-sessions} ;;  # the service works in that folder
+esac
+
+# Whether there was a caption in the last minute.
+speaking() {
+  [[ $now == no && -n $(find "$sessions" -maxdepth 2 -name 'captions*.jsonl' -mmin -1 -print -quit 2>/dev/null) ]]
+}
+
+put_units() {
+  for file in "${files[@]}"; do
+    write "$1/$file" "$units/$file"
+  done
+}
+
+swap() {
+  mv "$opt" "$opt.away"
+  mv "$opt.old" "$opt"
+  mv "$opt.away" "$opt.old"
+  # The version before 0.3 has kept no units.
+  [[ ! -d $opt/systemd ]] || put_units "$opt/systemd"
+}
+
+speaking && fail "somebody is speaking: wait until a minute has passed without captions, or give --now"
+if [[ $rollback == yes ]]; then
+  [[ -d $opt.old ]] || fail "no version before is kept in $opt.old"
+  accepts "$opt.old" || fail "the version before does not accept $etc/config.toml; nothing has changed"
+  swap
+  systemd daemon-reload
+  systemd try-restart "$name.service" || fail "it is in $opt, but does not start; journalctl -u $name says why"
+  echo "The other version is in $opt; this one is kept in $opt.old."
+  exit 0
+fi
+
 # 1. The user
 mkdir -p "$root/etc"
 write "$source/systemd/$name.sysusers" "$sysusers/$name.conf"
@@ -105,6 +157,27 @@ if ! grep -qs "^$name:" "$root/etc/passwd"; then
   fi
   say "made the user $name"
 fi
+
+# packages FOLDER: hash and name of what is installed there
+packages() {
+  (cd "$1"/venv/lib/python3*/site-packages && sha256sum -- *.dist-info/RECORD)
+}
+
+# Copies what somebody has added to the version in force, or has replaced in it: `[publish]`, a build for a GPU.
+take_along() {
+  local from to record dist
+  from=$(cd "$opt"/venv/lib/python3*/site-packages && pwd)
+  to=$(cd "$fresh"/venv/lib/python3*/site-packages && pwd)
+  while read -r _ record; do
+    dist=${record%.dist-info/RECORD}
+    if [[ ${from##*/lib/} != "${to##*/lib/}" || (! -e $to/$record && -n $(compgen -G "$to/${dist%-*}-*.dist-info")) ]]; then
+      echo "Not taken along: $dist, which was installed by hand. Install it again for the new version."
+    else
+      sed 's/,[^,]*,[^,]*$//' "$from/$record" | grep -v '^\.\.' | tar -C "$from" --ignore-failed-read -cf - -T - 2>/dev/null | tar -C "$to" -xf -
+      echo "Took $dist along, which was installed by hand."
+    fi
+  done < <(packages "$opt" | grep -vxFf "$opt/packages" | grep -v ' pip-')
+}
 
 # 2. The program: made beside the old one and put in its place at once, so that a failure leaves the old one working
 stamp=$(cd "$source" && { cat requirements.lock requirements-build.lock pyproject.toml config.toml languages.toml scripts/{bench/meaning,quality}/sentences*.toml training/data/sermon_test*.tsv
@@ -130,15 +203,21 @@ if [[ $(cat "$opt/stamp" 2>/dev/null) != "$stamp" ]]; then
   "${pip[@]}" wheel --no-deps --no-build-isolation --wheel-dir "$fresh/wheels" "$source"
   "$fresh/venv/bin/python" -m pip --quiet --disable-pip-version-check install --no-deps --no-index "$fresh"/wheels/*.whl
   rm -r "$fresh/build" "$fresh/wheels"
-  cp -r "$source/docs" "$fresh/docs"
+  cp -r "$source/docs" "$source/systemd" "$fresh"
+  packages "$fresh" >"$fresh/packages"
+  [[ ! -e $opt/packages ]] || take_along
   install -m 644 "$source/config.toml" "$fresh/config.toml"
   # A virtual environment knows its own path: in its scripts, and nowhere else.
   grep -rlI --null "$fresh/venv" "$fresh/venv/bin" "$fresh/venv/pyvenv.cfg" | xargs -0 -r sed -i "s#$fresh/venv#/opt/$name/venv#g"
   echo "$stamp" >"$fresh/stamp"
+  accepts "$fresh" || fail "the new version does not accept $etc/config.toml, see above; nothing has changed"
+  if speaking; then
+    echo "Somebody is speaking: waiting for a minute without captions."
+    while speaking; do sleep 5; done
+  fi
   rm -rf "$opt.old"
   [[ ! -e $opt ]] || mv "$opt" "$opt.old"
   mv "$fresh" "$opt"
-  rm -rf "$opt.old"
   trap - EXIT
   say "wrote $opt"
 fi
@@ -165,9 +244,7 @@ if [[ ! -e $etc/environment ]]; then
 fi
 
 # 4. The units
-for file in "${files[@]}"; do
-  write "$source/systemd/$file" "$units/$file"
-done
+put_units "$source/systemd"
 version=$(systemctl --version 2>/dev/null | sed -n '1s/^systemd \([0-9]*\).*/\1/p')
 if ((${version:-0} >= 254)); then
   write "$source/systemd/backoff.conf" "$units/$name.service.d/backoff.conf"
@@ -181,7 +258,13 @@ if [[ -z $root ]]; then
     systemctl disable --quiet --now "$name-start.timer" "$name-stop.timer"
     systemctl enable --quiet "$name.service"
     if [[ $start == yes && $changed == yes ]]; then
-      systemctl restart "$name.service" || fail "it was installed but does not start; journalctl -u $name says why"
+      if ! systemctl restart "$name.service"; then
+        [[ -d $opt.old ]] || fail "it was installed but does not start; journalctl -u $name says why"
+        swap
+        systemctl daemon-reload
+        systemctl restart "$name.service" || true
+        fail "the new version does not start, and the one before is back; journalctl -u $name says why"
+      fi
     fi
   fi
 fi

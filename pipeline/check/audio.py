@@ -24,6 +24,7 @@ SILENT_DBFS = -50.0
 QUIET_DBFS = -40.0
 CLIPPED_SHARE = 0.1
 """From this share of clipped quarter seconds on, the recognizer suffers."""
+_MOST_CHANNELS = 8
 _FILE_S = 60.0
 """How much of an audio file is listened to; it takes no time."""
 _FIX = "See `stark-translate devices`, and set audio.device."
@@ -67,7 +68,13 @@ def checks(settings: Settings, seconds: float) -> Iterator[Check]:
     def level() -> Passed:
         threshold = settings.vad.threshold
         heard = listen(source, detector, seconds=seconds, threshold=threshold)
-        return judge(heard, source.name)
+        try:
+            return judge(heard, source.name)
+        except AudioError as error:
+            if error.code == "audio-silent" and (other := loud_channel(audio.input, detector)):
+                fix = f"Channel {other} has sound: --channel {other}, or audio.channel = {other}."
+                raise AudioError(error.code, error.message, fix) from None
+            raise
 
     yield Check("voice-detector", "Loading the voice detector", load)
     yield Check("audio", f"Opening {source.name}", opened, fix=_FIX)
@@ -106,6 +113,19 @@ def listen(
         clipped_share=sum(clipped) / max(1, len(clipped)),
         speech_s=speech_blocks * BLOCK_SAMPLES / SAMPLE_RATE,
     )
+
+
+def loud_channel(file: str, detector: SpeechDetector) -> int:
+    """Return the first channel of a recording that is not silent, 0 if there is none."""
+    for channel in range(1, _MOST_CHANNELS + 1 if file else 1):
+        source = AudioFile(Path(file), channel=channel, pace="fast")
+        try:
+            heard = listen(source, detector, seconds=_FILE_S, threshold=1.0)
+        except AudioError:  # it has no such channel
+            return 0
+        if heard.loudest_dbfs >= SILENT_DBFS:
+            return channel
+    return 0
 
 
 def judge(heard: Heard, name: str) -> Passed:

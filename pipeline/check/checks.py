@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import errno
-import http.client
 import shutil
 import socket
 import ssl
@@ -16,7 +14,6 @@ from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import orjson
 from websockets.datastructures import Headers
 from websockets.http11 import Request
 
@@ -37,7 +34,7 @@ from pipeline.dictionary.store import Dictionary
 from pipeline.engines.prompts import language
 from pipeline.publish.broker import Broker
 from pipeline.publish.troubles import place_of
-from pipeline.server.addresses import EVERYWHERE, page_address, unbound
+from pipeline.server.addresses import page_address, unbound
 from pipeline.server.branding import branding
 from pipeline.server.operator_token import FILE as TOKEN_FILE
 from pipeline.server.operator_token import operator_token
@@ -203,12 +200,6 @@ def _port(server: ServerSettings) -> Passed:
     try:
         port = asyncio.run(bind())
     except OSError as problem:
-        if problem.errno == errno.EADDRINUSE and (session := _running(server)):
-            raise ServerError(
-                "port-in-use",
-                f"stark-translate is running already at port {server.port}, session {session}.",
-                "Nothing to do if that is the service; otherwise stop it (Ctrl-C, systemctl stop).",
-            ) from None
         raise unbound(server, problem) from problem
     address = page_address(server.host, port, secure=bool(server.tls_cert))
     if server.address:
@@ -228,24 +219,6 @@ def _port(server: ServerSettings) -> Passed:
             "port-changes",
         )
     return Passed(f"For phones and the projector: {address} and {address}projector.")
-
-
-def _running(server: ServerSettings) -> str:
-    """Return the session of a daemon of ours at this port, "" if something else is there."""
-    host = "127.0.0.1" if server.host in EVERYWHERE else server.host
-    connection = http.client.HTTPConnection(host, server.port, timeout=2)
-    if server.tls_cert:
-        anybody = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # nothing secret is asked
-        anybody.check_hostname, anybody.verify_mode = False, ssl.CERT_NONE
-        connection = http.client.HTTPSConnection(host, server.port, timeout=2, context=anybody)
-    try:
-        connection.request("GET", "/healthz")
-        # Anything may listen there: its answer is bounded, and need not be ours.
-        return str(orjson.loads(connection.getresponse().read(65_536))["session"])
-    except (OSError, http.client.HTTPException, ValueError, KeyError, TypeError):
-        return ""
-    finally:
-        connection.close()
 
 
 def _sessions(directory: Path, settings: Settings) -> Passed:

@@ -31,13 +31,15 @@ before a service:
   stark-translate dry-run                    rehearse: nothing reaches the audience
 during a service:
   stark-translate run --device "USB Audio"   caption it
-  stark-translate desk                       open the operator page
+  stark-translate desk                       open the operator page, or pair a tablet
+  stark-translate status                     is it running, and how late? also: stop, logs
+  stark-translate open wall                  open one of its pages in the browser
   stark-translate reload                     apply changed settings
 after a service:
-  stark-translate report last                one page about it
-  stark-translate review last                correct doubtful captions
-  stark-translate rules last                 keep the rules that operators added
-  stark-translate export last --out sermon.srt
+  stark-translate report                     one page about it (the last one, or a day's)
+  stark-translate review                     correct doubtful captions
+  stark-translate rules                      keep the rules that operators added
+  stark-translate export --out sermon.srt
   stark-translate learn collect              collect what it teaches
 on other machines:
   stark-translate serve-model                translate for several rooms
@@ -50,6 +52,7 @@ exit codes: 0 clean, 1 something broke, 2 wrong usage, 70 a model that crashes, 
 
 MODULES = {
     **dict.fromkeys(("run", "dry-run"), "run"),
+    **dict.fromkeys(("status", "stop", "logs", "open"), "service"),
     "demo": "demo",
     "setup": "setup",
     "serve-model": "serve_model",
@@ -69,15 +72,24 @@ MODULES = {
 _FIRST = "`stark-translate --help` lists them; `stark-translate demo` is the one to begin with."
 _INSTEAD = {
     "start": "`stark-translate run` starts a service.",
-    "stop": "Ctrl-C in its window ends it; a system service: systemctl stop stark-translate",
-    "status": "`stark-translate desk` shows it; a system service: systemctl status stark-translate",
-    "logs": "They are in its window; of a system service: journalctl -u stark-translate",
-    "open": "`stark-translate desk` opens the operator page.",
     "list": "`stark-translate sessions` lists services, `stark-translate models list` models.",
     "install": "`stark-translate setup` sets this machine up.",
-    "update": "`git pull`, then `sudo scripts/install.sh` again (docs/MACHINE.md).",
+    **dict.fromkeys(
+        ("update", "upgrade"),
+        "`git pull`, then `sudo scripts/install.sh` again (docs/MOVING.md).",
+    ),
 }
 """What is meant by words that are commands of other programs."""
+_CALLED = {
+    **dict.fromkeys(("--lang", "--language"), "--to (captions) or --from (spoken)"),
+    **dict.fromkeys(("--target", "--targets"), "--to"),
+    **dict.fromkeys(("--source", "--spoken"), "--from"),
+    **dict.fromkeys(("--model", "--whisper"), "--recognizer"),
+    **dict.fromkeys(("--mic", "--microphone"), "--device"),
+    **dict.fromkeys(("--file", "--audio"), "--input"),
+    **dict.fromkeys(("--output", "--output-file"), "--out"),
+}
+"""Options of other programs of this kind, and what is meant by them here."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -106,9 +118,13 @@ def _hint(message: str, help_text: str) -> str:
         if word in _INSTEAD and "run" in known:
             return f"\n{_INSTEAD[word]}"
     elif wrong := re.search(r"unrecognized arguments: .*?(--[\w-]+)", message):
-        word, known = wrong[1], sorted(set(re.findall(r"--[\w-]+", help_text)))
+        word, known = wrong[1], sorted(set(re.findall(r"--[\w-]+", help_text)) - {"--help"})
+        meant = _CALLED.get(word, "")
+        if meant.split()[:1] and meant.split()[0] in known:
+            return f"\nDid you mean {meant}?"
     elif (wrong := re.search(r"unrecognized arguments: (\S+)$", message)) and Path(wrong[1]).suffix:
-        return f"\nDid you mean --input {wrong[1]}?" if "--input" in help_text else ""
+        into = next((each for each in ("--input", "--out") if each in help_text), "")
+        return f"\nDid you mean {into} {wrong[1]}?" if into else ""
     elif "are required: command" in message:
         return f"\n{_FIRST}"
     else:

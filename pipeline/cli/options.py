@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import tomllib
 from collections.abc import Callable, Mapping
@@ -12,7 +13,7 @@ from typing import Any, Protocol
 import orjson
 
 from pipeline.config.loader import Loaded, load
-from pipeline.core.errors import SessionError, writing
+from pipeline.core.errors import SessionError, UsageError, writing
 
 Run = Callable[[argparse.Namespace], int]
 
@@ -24,6 +25,8 @@ class Commands(Protocol):
         """Add a command."""
 
 
+SESSION = 'a session\'s name or folder, or a day: 22.11.2026, "last sunday" (the last one)'
+"""What is said of the session that a command is about."""
 FLAGS = {
     "spoken": "translate.source",
     "recognizer": "stt.model",
@@ -40,6 +43,11 @@ FLAGS = {
 """Command-line flags that set a key."""
 
 
+def path(text: str) -> Path:
+    """Return the file or folder of an option; "~" is the home, which no shell sees in --out=~/x."""
+    return Path(os.path.expanduser(text))  # noqa: PTH111 - Path's own raises for nobody's home
+
+
 def add_command(
     commands: Commands, name: str, run: Run, says: str, epilog: str = ""
 ) -> argparse.ArgumentParser:
@@ -50,7 +58,7 @@ def add_command(
     parser = commands.add_parser(name, **_help(says, epilog))
     parser.set_defaults(run=run, parser=parser)
     parser.add_argument(
-        "--config", type=Path, metavar="FILE", help="read settings from here (./config.toml)"
+        "--config", type=path, metavar="FILE", help="read settings from here (./config.toml)"
     )
     levels = ["debug", "info", "warning", "error"]
     parser.add_argument("--log-level", choices=levels, help="lowest level to log (info)")
@@ -123,8 +131,7 @@ def _assignment(text: str) -> tuple[str, Any]:
 
 def add_session(parser: argparse.ArgumentParser) -> None:
     """Add the session that a command is about, and where it may be found."""
-    named = 'a session\'s name or folder, "last", or a day: 2026-11-22, "last sunday"'
-    parser.add_argument("session", help=named)
+    parser.add_argument("session", nargs="?", default="last", help=SESSION)
     add_sessions(parser)
 
 
@@ -152,6 +159,14 @@ def session_of(arguments: argparse.Namespace) -> Path:
 def print_json(value: object) -> None:
     """Print a value as indented JSON: the result of --json."""
     sys.stdout.write(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode() + "\n")
+
+
+def require_page(file: Path | None) -> None:
+    """Raise UsageError (not-a-page) for the name of another kind of file than a web page."""
+    if file and file.suffix.lower() not in (".html", ".htm"):
+        message = f"{file}: this is a web page, and needs the ending .html."
+        fix = "For a PDF open the page in a browser and print it into a file."
+        raise UsageError("not-a-page", message, fix)
 
 
 def write_out(file: Path, text: str) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -35,6 +36,7 @@ from pipeline.core.files import read_at_most
 from pipeline.core.languages import LANGUAGES
 
 _NO_CODE = "string_pattern_mismatch"
+_LANGS = ("translate.source", "translate.target")
 _PLAIN = {
     "string_unicode": "Names must be UTF-8; rename the file or folder",
     "model_type": "this is a section, with keys of its own below it",
@@ -228,11 +230,25 @@ def _nearest(word: str, known: list[str]) -> str:
 
 
 def _code_of(value: object) -> str:
-    """Return the code of a language that is meant by its name, or by a code in large letters."""
-    meant = str(value).strip().casefold()
-    for code, each in LANGUAGES.items():
-        if meant in {code, each.name.casefold(), each.own.casefold()}:
+    """Return what is written for languages by name, with a country ("es-MX"), or several."""
+    if value == "auto":
+        return " (it is not guessed: name the one that is spoken)"
+    given = value if isinstance(value, list) else str(value).split(",")
+    match [code for each in given if (code := _code(str(each)))]:
+        case [code]:
             return f' (here "{code}")'
+        case [first, *more]:
+            others = ", ".join(f'"{code}"' for code in more)
+            return f' (here target = "{first}" and targets = [{others}])'
+    return ""
+
+
+def _code(text: str) -> str:
+    meant = text.strip().casefold()
+    for code, each in LANGUAGES.items():
+        names = {code, each.name.casefold(), each.own.casefold()}
+        if names & {meant, re.split("[-_]", meant)[0]}:
+            return code
     return ""
 
 
@@ -257,8 +273,11 @@ def _explain(
             known = keys if "." in path else list(Settings.model_fields)
             lines.append(f"{where[:_LONGEST_NAME]}: unknown key. {_nearest(path, known)}")
         else:
-            reason = _PLAIN.get(detail["type"], detail["msg"].removeprefix("Value error, "))
-            reason += _code_of(detail["input"]) if detail["type"] == _NO_CODE else ""
+            kind = detail["type"]
+            if kind == "string_type" and path in _LANGS:
+                kind = _NO_CODE  # of a list in place of one
+            reason = _PLAIN.get(kind, detail["msg"].removeprefix("Value error, "))
+            reason += _code_of(detail["input"]) if kind == _NO_CODE else ""
             if detail["type"] != "value_error" and not is_secret(path):
                 reason += f", not {quoted(detail['input'], 200)}"
             # Of two sections that do not fit the reason names the key: it stands in neither.

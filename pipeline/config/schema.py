@@ -18,6 +18,7 @@ from pydantic_settings import (
     SettingsConfigDict,
 )
 
+from pipeline.config.model_names import ModelName
 from pipeline.config.publishing import Output, Publish, refuse_unknown
 from pipeline.config.section import (
     LIVE,
@@ -110,7 +111,7 @@ class Stt(OnServer):
     """[stt]"""
 
     engine: Literal["whisper", "moonshine", "openai"] = "whisper"
-    model: Annotated[str, Field(min_length=1)] = "auto"
+    model: ModelName = "auto"
     server_model: Text = ""
     deadline_s: Annotated[float, Field(gt=0, le=60)] = 3.0
     device: Literal["cpu", "cuda", "auto"] = "cpu"
@@ -194,7 +195,7 @@ class Partial(OnServer):
     """[translate.partial]"""
 
     engine: Literal["marian", "none", "openai"] = "marian"
-    model: Annotated[str, Field(min_length=1)] = "auto"
+    model: ModelName = "auto"
     compute_type: Annotated[str, Field(min_length=1)] = "int8"
     threads: Threads = 1
     prompt: Literal["auto", "translategemma", "starter", "examples"] = "auto"
@@ -207,7 +208,7 @@ class Final(OnServer):
     """[translate.final]"""
 
     engine: Literal["gemma", "marian", "exllamav2", "openai"] = "gemma"
-    model: Annotated[str, Field(min_length=1)] = "auto"
+    model: ModelName = "auto"
     prompt: Literal["auto", "translategemma", "starter", "examples"] = "auto"
     gpu_layers: Annotated[int, Field(ge=-1, le=1000)] = 0
     # Two are quicker where nothing else runs, and slower where something does (docs/MODELS.md).
@@ -228,7 +229,7 @@ class Compare(OnServer):
     """[translate.compare]"""
 
     engine: Literal["none", "gemma", "marian", "exllamav2", "openai"] = "none"
-    model: Annotated[str, Field(min_length=1)] = "starter"
+    model: ModelName = "starter"
     compute_type: Annotated[str, Field(min_length=1)] = "int8"
     prompt: Literal["auto", "translategemma", "starter", "examples"] = "auto"
     gpu_layers: Annotated[int, Field(ge=-1, le=1000)] = 0
@@ -248,6 +249,14 @@ class Translate(Section):
     final: Final = Final()
     compare: Compare = Compare()
     targets: tuple[Target, ...] = ()
+
+    @field_validator("targets", mode="before")
+    @classmethod
+    def _codes_alone(cls, targets: object) -> object:
+        """Take `targets = ["fr", "de"]` for entries that set nothing else."""
+        if not isinstance(targets, list):
+            return targets
+        return [{"lang": each} if isinstance(each, str) else each for each in targets]
 
     @model_validator(mode="after")
     def _two_languages(self) -> Translate:
@@ -300,6 +309,16 @@ class Server(Section):
     tls_cert: PathText = ""
     tls_key: PathText = ""
     past_services: Annotated[Literal["off", "operators", "everyone"], LIVE] = "operators"
+
+    @field_validator("host")
+    @classmethod
+    def _host_alone(cls, host: str) -> str:
+        parts = re.fullmatch(r"(?:https?://)?([^:/]+)(?::(\d+))?/?", host)
+        if parts and parts[1] != host:
+            port = f" and port = {parts[2]}" if parts[2] else ""
+            msg = f'host is an address alone: write host = "{parts[1]}"{port}'
+            raise ValueError(msg)
+        return host
 
     @model_validator(mode="after")
     def _both_files(self) -> Server:

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from pipeline.config.model_names import ModelName
 from pipeline.config.section import Lang, OnServer, Section, Text, Threads
 
 
@@ -16,7 +17,7 @@ class TargetPartial(Section):
     # None everywhere: a default here would hide what [translate.partial] says.
     engine: Literal["marian", "none", "openai"] | None = None
     server: Text | None = None
-    model: Annotated[str, Field(min_length=1)] | None = None
+    model: ModelName | None = None
     compute_type: Annotated[str, Field(min_length=1)] | None = None
     threads: Threads | None = None
     prompt: Literal["auto", "translategemma", "starter", "examples"] | None = None
@@ -30,7 +31,7 @@ class TargetFinal(Section):
 
     engine: Literal["gemma", "marian", "exllamav2", "openai"] | None = None
     server: Text | None = None
-    model: Annotated[str, Field(min_length=1)] | None = None
+    model: ModelName | None = None
     prompt: Literal["auto", "translategemma", "starter", "examples"] | None = None
     gpu_layers: Annotated[int, Field(ge=-1, le=1000)] | None = None
     threads: Threads | None = None

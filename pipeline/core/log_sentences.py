@@ -66,6 +66,7 @@ SENTENCES: Mapping[str, Sequence[str]] = {
     "notes not given back": ("{notes} is not known to the next service: {error}",),
     "notes not taken": ("The notes are known, and wait for the next service as well: {error}",),
     "nothing to review": ("There is nothing to review: {reason}.",),
+    "nothing was said": ("Nothing was said, and nothing is kept. {advice}.",),
     "off the record": ("Off the record: {utterances} captions are gone.",),
     "operator": ("The desk is at {page}; `stark-translate desk` opens it.",),
     "output works again": ("{output} takes captions again.",),

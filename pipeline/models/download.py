@@ -100,7 +100,8 @@ class Order:
         """The source of the files, for people."""
         if self.wheels:
             names = ", ".join(f"{wheel.name} {wheel.version}" for wheel in self.wheels)
-            return f"the package index ({names})"
+            checked = f", SHA-256 compared with that of {self.repository}" * bool(self.repository)
+            return f"the package index ({names}){checked}"
         return f"{self.repository} at {self.commit[:12]}"
 
 

@@ -1,18 +1,22 @@
 """The address of the pages, as text and QR code; answers to http where the port speaks https.
 
-And errors of a port that cannot be bound.
+And what serves at a port that cannot be bound.
 """
 
 from __future__ import annotations
 
 import errno
+import http.client
 import re
 import socket
+import ssl
 from functools import cache, lru_cache
 from http import HTTPStatus
 from io import BytesIO
+from typing import Any
 from urllib.parse import urlsplit
 
+import orjson
 import psutil
 import segno
 from segno.helpers import make_wifi_data
@@ -38,10 +42,19 @@ def unbound(settings: Server, problem: OSError) -> ServerError:
     where = f"{settings.host}:{settings.port}"
     match problem.errno:
         case errno.EADDRINUSE:
+            other = "choose another with --port or server.port (0 picks a free one)"
+            who, fix = "another program", f"Stop it, or {other}."
+            if process := owner(settings.port):
+                who = f"{process.name()} (process {process.pid})"
+                if process.status() == psutil.STATUS_STOPPED:
+                    who += ", which Ctrl-Z has suspended"
+                    fix = f"Type `fg` in its window, or end it: `stark-translate stop`. Or {other}."
+            if session := health_at(settings, 1.0).get("session"):
+                who = f"{who}, the running session {session}"
+                fix = "Nothing to do if that is the service; `stark-translate stop` ends it. "
+                fix += f"Or {other}."
             return ServerError(
-                "port-in-use",
-                f"Port {settings.port} on {settings.host} is taken by {_owner(settings.port)}.",
-                "Stop it, or choose another with --port or server.port (0 picks a free one).",
+                "port-in-use", f"Port {settings.port} on {settings.host} is taken by {who}.", fix
             )
         case errno.EACCES | errno.EPERM:
             return ServerError(
@@ -57,19 +70,36 @@ def unbound(settings: Server, problem: OSError) -> ServerError:
             )
 
 
-def _owner(port: int) -> str:
-    """Return the program that listens at a port, as far as this user may know."""
+def owner(port: int) -> psutil.Process | None:
+    """Return the process that listens at a port; None if this user may not know it."""
     try:
-        listening = (
-            each.pid
-            for each in psutil.net_connections("tcp")
-            if each.status == psutil.CONN_LISTEN and each.laddr and each.laddr.port == port
-        )
-        for pid in filter(None, listening):
-            return f"{psutil.Process(pid).name()} (process {pid})"
+        for each in psutil.net_connections("tcp"):
+            if each.status == psutil.CONN_LISTEN and each.laddr.port == port and each.pid:
+                return psutil.Process(each.pid)
     except (psutil.Error, OSError):
         pass
-    return "another program"
+    return None
+
+
+def health_at(server: Server, timeout_s: float = 2.0) -> dict[str, Any]:
+    """Return /healthz of the program of ours at this port, {} if there is none that answers."""
+    host = "127.0.0.1" if server.host in EVERYWHERE else server.host
+    connection = http.client.HTTPConnection(host, server.port, timeout=timeout_s)
+    if server.tls_cert:
+        anybody = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # nothing secret is asked
+        anybody.check_hostname, anybody.verify_mode = False, ssl.CERT_NONE
+        connection = http.client.HTTPSConnection(
+            host, server.port, timeout=timeout_s, context=anybody
+        )
+    try:
+        connection.request("GET", "/healthz")
+        # Anything may listen there: its answer is bounded, and need not be ours.
+        health = orjson.loads(connection.getresponse().read(65_536))
+        return dict(health) if {"session", "protocol", "state"} <= health.keys() else {}
+    except (OSError, http.client.HTTPException, ValueError, AttributeError):
+        return {}
+    finally:
+        connection.close()
 
 
 def page_address(host: str, port: int, *, secure: bool = False) -> str:
@@ -85,6 +115,15 @@ def wifi_text(name: str, password: str) -> str:
     if not password:
         return str(make_wifi_data(ssid=name, password=None, security="nopass"))
     return str(make_wifi_data(ssid=name, password=password, security="WPA"))
+
+
+def own_address(settings: Server) -> str:
+    """Return the address of the pages for a browser of this machine."""
+    secure = bool(settings.tls_cert)
+    if secure and settings.address:
+        return settings.address  # browsers would warn of a name that the certificate has not
+    here = "127.0.0.1" if settings.host in EVERYWHERE and not secure else settings.host
+    return page_address(here, settings.port, secure=secure)
 
 
 @lru_cache(maxsize=4)

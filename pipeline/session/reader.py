@@ -7,6 +7,7 @@ of a disk that fails for example, is left out: it must not cost the rest of its 
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -147,7 +148,7 @@ def find_session(name: str, directory: Path) -> Path:
         spoken = [folder for folder in there if (folder / JOURNAL).stat().st_size]
         return (spoken or there)[-1]
     # A name in the folder of sessions is likelier meant than a path of the same name.
-    for folder in (directory / name, Path(name)):
+    for folder in (directory / name, Path(os.path.expanduser(name))):  # noqa: PTH111 - never raises
         if name and (folder / JOURNAL).is_file():
             return folder
     if found := of_day(name, there, date.today()):  # noqa: DTZ011 - the church's own day
@@ -159,6 +160,8 @@ def find_session(name: str, directory: Path) -> Path:
         raise SessionError("session-ambiguous", message, f"Name one of them: {names}.")
     if not there:
         fix = "No session is kept there; --sessions or session.directory names another folder."
+    elif Path(name).suffix[1:].isalpha():
+        fix = f"If that is the file to write: --out {name}."
     else:
         names = ", ".join(folder.name for folder in there[-_LISTED:])
         fix = f"The newest are: {names}." if len(there) > _LISTED else f"There are: {names}."
@@ -199,7 +202,8 @@ def started(name: str) -> datetime | None:
 def of_day(words: str, folders: Iterable[Path], today: date) -> list[Path]:
     """Return the sessions of a day, by their own clocks; none if the words name no day.
 
-    Of a weekday those of the last one on which there was a session with captions.
+    Of a weekday those of the last one on which there was a session with captions, of a month
+    those of the last year in which there was one. "last week" begins on Monday.
     """
     asked = words.strip().lower().removeprefix("last ")
     days: dict[date, list[Path]] = {}
@@ -215,7 +219,11 @@ def of_day(words: str, folders: Iterable[Path], today: date) -> list[Path]:
         ]
         return days[max(matching)] if matching else []
     named = {"today": [today], "yesterday": [today - timedelta(days=1)]}
-    return [each for day in named.get(asked) or _dates(asked) for each in days.get(day, [])]
+    monday = today - timedelta(days=today.weekday() + 7)
+    named["week"] = [monday + timedelta(days=day) for day in range(7)]
+    months = [day for day in sorted(days) if asked in (f"{day:%B}".lower(), f"{day:%B %Y}".lower())]
+    named[asked] = named.get(asked) or [d for d in months if d.year == months[-1].year]
+    return [each for day in named[asked] or _dates(asked) for each in days.get(day, [])]
 
 
 def _dates(words: str) -> list[date]:

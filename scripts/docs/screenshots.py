@@ -17,6 +17,8 @@ from typing import Any
 from playwright.sync_api import Browser, Page
 
 from scripts.docs.console_shots import console_shots
+from scripts.docs.film import MOST_BYTES as FILM_BYTES
+from scripts.docs.film import TooBusyError, film
 from scripts.docs.state_shots import shoot_states
 from scripts.support.browser import chromium
 from scripts.support.display_server import DisplayServer
@@ -180,10 +182,10 @@ def read_one(page: Page) -> None:
 
 
 def main() -> int:
-    """Take all pictures, or those that are named; 1 if one is too large for the repository."""
+    """Take all pictures, or those that are named; 1 if one failed or is too large."""
     wanted = set(sys.argv[1:])
     IMAGES.mkdir(parents=True, exist_ok=True)
-    too_large = False
+    failed = False
     with DisplayServer() as hall, chromium() as browser:
         perform(hall)
         shots: dict[str, Callable[[], bytes]] = {
@@ -194,18 +196,25 @@ def main() -> int:
         shots["services"] = partial(shoot_services, browser, leave)
         shots["services-read"] = partial(shoot_services, browser, read_one)
         shots["audience-states"] = partial(shoot_states, browser)
+        shots["demo"] = partial(film, browser)
         if unknown := wanted - set(shots):
             print(f"No picture: {', '.join(sorted(unknown))}.", file=sys.stderr)
             return 2
         for name in wanted or shots:
             take = shots[name]
-            picture = take()
-            too_large |= len(picture) > MOST_BYTES
-            (IMAGES / f"{name}.png").write_bytes(picture)
-            print(f"docs/images/{name}.png  {len(picture) / 1000:.0f} kB")
-    if too_large:
-        print(f"A picture is larger than {MOST_BYTES / 1000:.0f} kB.", file=sys.stderr)
-    return int(too_large)
+            try:
+                picture = take()
+            except TooBusyError as error:
+                print(f"{name}: {error}", file=sys.stderr)
+                failed = True
+                continue
+            most, ending = (FILM_BYTES, "webp") if name == "demo" else (MOST_BYTES, "png")
+            failed |= len(picture) > most
+            (IMAGES / f"{name}.{ending}").write_bytes(picture)
+            print(f"docs/images/{name}.{ending}  {len(picture) / 1000:.0f} kB of {most / 1000:.0f}")
+            if len(picture) > most:
+                print("That is too large for the repository.", file=sys.stderr)
+    return int(failed)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import tomllib
 from pathlib import Path
@@ -15,15 +16,29 @@ from tests.support.needs import needs_program
 from tests.support.paths import ROOT
 
 UNITS = ROOT / "systemd"
+PYTHON = r"""#!/bin/bash
+# A Python whose environments are made at once: what pip does is proved by the slow test.
+packages() { echo "$1/venv/lib/python3.99/site-packages"; }
+case "$1 $2 $3" in
+  "-m venv "*)
+    mkdir -p "$3/bin" "$3/lib/python3.99/site-packages/base-1.dist-info"
+    touch "$3/pyvenv.cfg" "$3/lib/python3.99/site-packages/base-1.dist-info/RECORD"
+    cp "$0" "$3/bin/python" && echo "#!$3/bin/python" >"$3/bin/stark-translate" ;;
+  "-m pip "*) mkdir -p "$(dirname "$0")/../../wheels" ;;
+  "-m pipeline config") [[ $0 != *.new/* || ! -e $REFUSES ]] || exit 78 ;;
+esac
+"""
 NAME = "stark-translate"
 
 
-def install(root: Path, *options: str) -> subprocess.CompletedProcess[str]:
+def install(
+    root: Path, *options: str, checkout: Path = ROOT, **env: str
+) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [str(ROOT / "scripts" / "install.sh"), "--root", str(root), *options],
+        [str(checkout / "scripts" / "install.sh"), "--root", str(root), *options],
         capture_output=True, text=True, check=False, timeout=1200,
         # Without the bytecode of all packages, which takes long; pip wants a "no" for that.
-        env={**os.environ, "PIP_NO_COMPILE": "no"},
+        env={**os.environ, "PIP_NO_COMPILE": "no", **env},
     )  # fmt: skip
 
 
@@ -123,6 +138,103 @@ def test_a_change_of_anything_that_is_packaged_is_installed(tmp_path: Path) -> N
     assert len(set(stamps)) == len(files) + 1
 
 
+@pytest.fixture
+def church(tmp_path: Path) -> Path:
+    """Return a root in which a small checkout was installed twice, as two versions."""
+    checkout = tmp_path / "checkout"
+    for name in ("config.toml", "scripts/install.sh", "systemd"):
+        place = checkout / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        (shutil.copytree if (ROOT / name).is_dir() else shutil.copy)(ROOT / name, place)
+    folders = ("pipeline", "displays", "dictionary", "demo", "languages", "models", "verses")
+    words = ("scripts/bench/meaning/sentences.toml", "scripts/quality/sentences.toml")
+    files = ("requirements.lock", "requirements-build.lock", "pyproject.toml", "languages.toml")
+    others = ("training/data/sermon_test.tsv", "scripts/llama_build.sh", "docs/any.md")
+    for name in (*(f"{each}/any" for each in folders), *words, *files, *others):
+        (checkout / name).parent.mkdir(parents=True, exist_ok=True)
+        (checkout / name).touch()
+    python = tmp_path / "python"
+    python.write_text(PYTHON)
+    python.chmod(0o755)
+    etc = tmp_path / "etc"
+    etc.mkdir()
+    (etc / "passwd").write_text(f"{NAME}:x:0:0::/:/bin/false\n")
+    (etc / "group").write_text(f"{NAME}:x:0:\n")
+    for _ in range(2):
+        done = upgrade(tmp_path)
+        assert done.returncode == 0, done.stdout + done.stderr
+        stamp = tmp_path / "opt" / NAME / "stamp"
+        last, _ = stamp.read_text(), stamp.write_text("the first")
+    stamp.write_text(last)
+    return tmp_path
+
+
+def upgrade(root: Path, *options: str, **env: str) -> subprocess.CompletedProcess[str]:
+    python = str(root / "python")
+    return install(root, "--python", python, *options, checkout=root / "checkout", **env)
+
+
+def test_one_goes_back_and_forward_between_two_versions(church: Path) -> None:
+    opt = church / "opt" / NAME
+    new = (opt / "stamp").read_text()
+    unit = church / "etc" / "systemd" / "system" / f"{NAME}.service"
+    (church / "opt" / f"{NAME}.old" / "systemd" / unit.name).write_text("the first unit")
+    assert upgrade(church, "--rollback").returncode == 0
+    assert (opt / "stamp").read_text() == "the first"
+    assert unit.read_text() == "the first unit"
+    assert upgrade(church, "--rollback").returncode == 0
+    assert (opt / "stamp").read_text() == new
+    assert unit.read_text() == (UNITS / unit.name).read_text()
+    assert upgrade(church).stdout == "Nothing has changed.\n"
+
+
+def test_a_version_that_refuses_the_settings_is_not_put_in_force(church: Path) -> None:
+    opt, refuses = church / "opt" / NAME, church / "refuses"
+    refuses.touch()
+    (opt / "stamp").write_text("the second")
+    done = upgrade(church, REFUSES=str(refuses))
+    assert done.returncode == 1
+    assert "does not accept" in done.stderr
+    assert (opt / "stamp").read_text() == "the second"
+    assert not (church / "opt" / f"{NAME}.new").exists()
+
+
+@pytest.mark.slow
+def test_nothing_is_changed_while_somebody_speaks(church: Path) -> None:
+    sermons = church / "srv" / "sermons"
+    settings = church / "etc" / NAME / "config.toml"
+    settings.write_text('[session]\ndirectory = "/srv/sermons"\n')
+    (sermons / "2026-11-22T09-30-00").mkdir(parents=True)
+    journal = sermons / "2026-11-22T09-30-00" / "captions.jsonl"
+    journal.touch()
+    (church / "python").write_text(PYTHON.replace('case "$1', 'export PATH; [[ $1 != -c ]] || '
+        'exec /usr/bin/env python3 "$@"\ncase "$1'))  # fmt: skip
+    for options in ((), ("--rollback",)):
+        done = upgrade(church, *options)
+        assert (done.returncode, "somebody is speaking" in done.stderr) == (1, True)
+    assert upgrade(church, "--rollback", "--now").returncode == 0
+    os.utime(journal, (0, 0))
+    assert upgrade(church, "--rollback").returncode == 0
+
+
+@pytest.mark.slow
+def test_packages_that_were_added_by_hand_are_taken_along(church: Path) -> None:
+    opt = church / "opt" / NAME
+    packages = opt / "venv" / "lib" / "python3.99" / "site-packages"
+    for name, files in (("nats_py-2", ["nats.py"]), ("base-2", ["base.py"])):
+        (packages / f"{name}.dist-info").mkdir()
+        lines = [f"{file},sha256=x,1\n" for file in (*files, f"{name}.dist-info/RECORD")]
+        (packages / f"{name}.dist-info" / "RECORD").write_text("".join(lines))
+        for file in files:
+            (packages / file).write_text("added")
+    for _ in range(2):  # and at the upgrade after that
+        (opt / "stamp").write_text("the second")
+        done = upgrade(church)
+        assert "Took nats_py-2 along" in done.stdout
+        assert (packages / "nats.py").read_text() == "added"
+    assert not (packages / "base.py").exists(), "the new version has another build of its own"
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(1500)
 def test_it_upgrades_changes_nothing_twice_keeps_settings_and_leaves(tmp_path: Path) -> None:
@@ -134,7 +246,7 @@ def test_it_upgrades_changes_nothing_twice_keeps_settings_and_leaves(tmp_path: P
     first = install(tmp_path)
     assert first.returncode == 0, first.stdout + first.stderr
     assert not (opt / "venv" / "older").exists()
-    assert not (tmp_path / "opt" / f"{NAME}.old").exists()
+    assert (tmp_path / "opt" / f"{NAME}.old" / "venv" / "older").exists()
     assert (etc / "environment").stat().st_mode & 0o777 == 0o600
     # The stream's key may be in it: for root and the group of the service.
     assert (etc / "config.toml").stat().st_mode & 0o777 == 0o640

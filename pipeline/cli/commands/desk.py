@@ -13,7 +13,7 @@ from pipeline.cli.control_client import ask, require_port
 from pipeline.cli.options import Commands, add_command, settings_of
 from pipeline.config.schema import Settings
 from pipeline.core.errors import ServerError, SessionError
-from pipeline.server.addresses import EVERYWHERE, page_address
+from pipeline.server.addresses import EVERYWHERE, own_address, page_address
 from pipeline.server.operator_token import kept_token
 from pipeline.server.volunteers import Volunteers
 
@@ -72,16 +72,12 @@ def _open(settings: Settings, *, browser: bool | None) -> int:
     require_port(server)
     directory = Path(settings.session.directory)
     token = settings.operator.token or kept_token(directory)
-    secure = bool(server.tls_cert)
-    reaches_tablets = server.host in EVERYWHERE
-    others = server.address or page_address(server.host, server.port, secure=secure)
-    # With https by the name in the certificate: browsers would warn of 127.0.0.1.
-    here = "127.0.0.1" if reaches_tablets else server.host
-    page = f"{others}operator"
-    own = page if secure else f"{page_address(here, server.port)}operator"
+    own = f"{own_address(server)}operator"
     print(f"The desk, on this machine: {link_with(token, own)}")
-    if reaches_tablets:
-        _invite(settings, token, page)
+    if server.host in EVERYWHERE:
+        secure = bool(server.tls_cert)
+        page = server.address or page_address(server.host, server.port, secure=secure)
+        _invite(settings, token, f"{page}operator")
     else:
         print("For a tablet: start the captions with --host 0.0.0.0.", file=sys.stderr)
     open_with_token(token, own, directory, browser)

@@ -6,9 +6,16 @@ import argparse
 import sys
 from pathlib import Path
 
-from pipeline.captions.export import DOCX, FORMATS, WHICH, export, export_docx
+from pipeline.captions.export import DOCX, FORMATS, WHICH, Which, export, export_docx
 from pipeline.captions.subtitles import languages
-from pipeline.cli.options import Commands, add_command, add_session, session_of, write_bytes_out
+from pipeline.cli.options import (
+    Commands,
+    add_command,
+    add_session,
+    path,
+    session_of,
+    write_bytes_out,
+)
 from pipeline.core.errors import SessionError, UsageError
 from pipeline.session.past_services import title_of
 from pipeline.session.reader import extra_targets, read_journal
@@ -25,14 +32,10 @@ def add(commands: Commands) -> None:
     option(
         "--format", choices=[*FORMATS, DOCX], help="file format (from the ending of FILE, else srt)"
     )
-    option(
-        "--lang",
-        choices=WHICH,
-        default="target",
-        help="spoken language, translation or both (%(default)s)",
-    )
+    says = "source, target or both, or the code of one of the service's languages (%(default)s)"
+    option("--lang", default="target", help=says)
     option("--target", default="", help="language of the translation (the first one)")
-    option("--out", type=Path, metavar="FILE", help="file to write (standard output)")
+    option("--out", type=path, metavar="FILE", help="file to write (standard output)")
 
 
 def _export(arguments: argparse.Namespace) -> int:
@@ -40,16 +43,17 @@ def _export(arguments: argparse.Namespace) -> int:
     out: Path | None = arguments.out
     ending = out.suffix.removeprefix(".").lower() if out else ""
     form = arguments.format or _form_of(out, ending)
-    captions = read_journal(folder, _journal_of(folder, arguments.target))
+    which, journal = _text_of(folder, arguments.lang, arguments.target)
+    captions = read_journal(folder, journal)
     if not captions:
         message = f"Nothing was said in {folder.name}: there is nothing to export."
         fix = "`stark-translate sessions` lists the services; name another one."
         raise SessionError("session-empty", message, fix)
     if form == DOCX:
-        content = export_docx(captions, arguments.lang, title_of(folder.name))
+        content = export_docx(captions, which, title_of(folder.name))
     else:
         # Half of a surrogate pair, from a damaged journal, has no UTF-8.
-        content = export(captions, form, arguments.lang).encode(errors="replace")
+        content = export(captions, form, which).encode(errors="replace")
     # The name goes to standard error, so that standard output stays empty or is the export.
     if out is not None:
         write_bytes_out(out, content)
@@ -59,20 +63,26 @@ def _export(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _journal_of(folder: Path, target: str) -> str:
-    """Return the language of the journal with a translation, "" for the first one's.
+def _text_of(folder: Path, lang: str, target: str) -> tuple[Which, str]:
+    """Return which text is wanted, and the language of its journal: "" for the first one's.
 
-    Raises SessionError where the session has none.
+    Raises SessionError where the session has no such language.
     """
-    extra = extra_targets(folder)
+    extra, known = extra_targets(folder), languages(read_journal(folder))
+    which: Which = "target"
+    if lang in WHICH:
+        which = lang
+    elif lang == known.get("source"):
+        which = "source"
+    else:
+        target = lang
     if not target or target in extra:
-        return target
-    first = languages(read_journal(folder)).get("target", "")
-    if target == first:
-        return ""
+        return which, target
+    if target == known.get("target"):
+        return which, ""
     message = f"{folder.name} was not translated into {target}."
-    known = ", ".join(filter(None, [first, *extra]))
-    raise SessionError("session-lang", message, f"There is: {known}.")
+    there = ", ".join(filter(None, [*known.values(), *extra]))
+    raise SessionError("session-lang", message, f"There is: {there}.")
 
 
 def _form_of(out: Path | None, ending: str) -> str:

@@ -13,7 +13,7 @@ from rich.table import Table
 from pipeline.church.fidelity.doubt import OWN, in_use
 from pipeline.cli.commands.learn_models import add_model_steps, add_step, opened, progress
 from pipeline.cli.commands.learn_training import add_training_steps
-from pipeline.cli.options import Commands, Run, add_group, add_sessions
+from pipeline.cli.options import Commands, Run, add_group, add_sessions, path
 from pipeline.core.errors import LearningError, UsageError
 from pipeline.dictionary.store import Dictionary, common_words
 from pipeline.learning.cycle import config_options, is_serving, keep_focus, plan, run
@@ -71,8 +71,8 @@ def add(commands: Commands) -> None:
     _add_reading(steps, "limits", _limits, says, "what they would be")
     says = "Make a training mix of collected pairs, Bible, glossary and general pairs."
     option = add_step(steps, "mix", _mix, says).add_argument
-    option("--out", type=Path, metavar="DIR", help="folder to write (mix in the data folder)")
-    option("--bible", type=Path, metavar="FILE", help="table: book, chapter, verse, texts")
+    option("--out", type=path, metavar="DIR", help="folder to write (mix in the data folder)")
+    option("--bible", type=path, metavar="FILE", help="table: book, chapter, verse, texts")
     option(
         "--versions",
         nargs="+",
@@ -80,11 +80,11 @@ def add(commands: Commands) -> None:
         metavar="SOURCE:TARGET",
         help="columns of --bible, most modern first (%(default)s)",
     )
-    option("--glossary", type=Path, metavar="FILE", help="table: term, tab, translation")
-    option("--general", type=Path, metavar="FILE", help="general pairs (learn.general)")
+    option("--glossary", type=path, metavar="FILE", help="table: term, tab, translation")
+    option("--general", type=path, metavar="FILE", help="general pairs (learn.general)")
     says = "use own pairs only, nothing that ships"
     option("--own-only", dest="ships", action="store_false", help=says)
-    option("--not-in", type=Path, nargs="*", default=[], metavar="FILE", help=_NOT_IN)
+    option("--not-in", type=path, nargs="*", default=[], metavar="FILE", help=_NOT_IN)
     option("--stage", choices=["first", "later"], default="first", help=_STAGE)
     says = "pairs without the general ones (%(default)s)"
     option("--pairs", type=int, default=20_000, help=says)

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 
-from pipeline.cli.options import Commands, Run, add_command, settings_of
+from pipeline.cli.options import Commands, Run, add_command, path, settings_of
 from pipeline.config.schema import Settings
 from pipeline.core import logs
 from pipeline.learning.compare import (
@@ -43,13 +43,13 @@ def add_model_steps(steps: Commands) -> None:
     says = "another test set: source, tab, target per line"
     option("--set", nargs="*", default=[], metavar="NAME=FILE", help=says)
     says = "folder of test sound with metadata.jsonl (stt)"
-    option("--audio", type=Path, metavar="DIR", help=says)
+    option("--audio", type=path, metavar="DIR", help=says)
     says = "sentences per test set (all); few detect large losses only"
     option("--sentences", type=count_of, default=0, metavar="N", help=says)
     option("--prompt", default="", help=f"{_PROMPT}; as now")
     says = "Use a compared model from the next start on; the old one is kept."
     option = _add_model_step(steps, "deploy", _deploy, says).add_argument
-    option("model", type=Path, help="GGUF file or CTranslate2 folder")
+    option("model", type=path, help="GGUF file or CTranslate2 folder")
     option("name", nargs="?", default="", help="name of the model (ours-ROLE-DATE)")
     option("--prompt", default="", help=f"{_PROMPT}; as it was compared")
     option("--force", action="store_true", help="deploy without a comparison in its favour")

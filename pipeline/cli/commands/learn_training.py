@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from pipeline.cli.commands.learn_models import add_step, count_of, opened, progress
-from pipeline.cli.options import Commands, Run, settings_of
+from pipeline.cli.options import Commands, Run, path, settings_of
 from pipeline.config.schema import Settings
 from pipeline.core import logs
 from pipeline.core.errors import ConfigError, UsageError
@@ -53,16 +53,16 @@ def add_training_steps(steps: Commands) -> None:
     option = _add_training(steps, "translate", _translate, says).add_argument
     option("--role", choices=["gemma", "marian"], default="marian", help="%(default)s")
     option("--base", default="", help="model to start from (the one in use)")
-    option("--mix", type=Path, metavar="DIR", help="training mix (mix in the data folder)")
-    option("--out", type=Path, metavar="DIR", help="folder to write (ROLE in the data folder)")
+    option("--mix", type=path, metavar="DIR", help="training mix (mix in the data folder)")
+    option("--out", type=path, metavar="DIR", help="folder to write (ROLE in the data folder)")
     option("--levels", default="", help="levels of a Gemma, such as Q8_0,Q4_K_M (all)")
     says = "of each set that a Gemma's levels translate (all)"
     option("--sentences", type=int, default=0, help=says)
     says = "Train the recognizer on kept sound (in a checkout, after `make train`)."
     option = _add_training(steps, "hear", _hear, says).add_argument
     option("--base", default="", help="Whisper to start from (the one in use)")
-    option("--sound", type=Path, metavar="DIR", help="training sound (audio in the data folder)")
-    option("--out", type=Path, metavar="DIR", help="folder to write (stt in the data folder)")
+    option("--sound", type=path, metavar="DIR", help="training sound (audio in the data folder)")
+    option("--out", type=path, metavar="DIR", help="folder to write (stt in the data folder)")
     option("--batch", type=int, default=8, help="utterances per step (%(default)s)")
     option("--device", choices=["cpu", "cuda"], default="cpu", help="%(default)s")
     says = "Train a translator on the translations of a better one, on half of a mix."
@@ -84,10 +84,10 @@ def add_training_steps(steps: Commands) -> None:
     option("--base", default="", help="student to start from (the model in use)")
     option("--levels", default="", help="levels of a Gemma, such as Q8_0,Q4_K_M (all)")
     says = "model trained on references only, to compare with"
-    option("--fine-tuned", type=Path, metavar="DIR", help=says)
-    option("--mix", type=Path, metavar="DIR", help="training mix (mix in the data folder)")
+    option("--fine-tuned", type=path, metavar="DIR", help=says)
+    option("--mix", type=path, metavar="DIR", help="training mix (mix in the data folder)")
     says = "folder to write (distill, or distill-gemma, in the data folder)"
-    option("--out", type=Path, metavar="DIR", help=says)
+    option("--out", type=path, metavar="DIR", help=says)
     says = "1: learn from the whole mix; 2: go on with its sermons (%(default)s)"
     option("--round", type=int, choices=[1, 2], default=1, help=says)
     says = "measured of each set (all)"

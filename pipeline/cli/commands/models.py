@@ -25,6 +25,7 @@ from rich.text import Text
 
 from pipeline.cli import streams
 from pipeline.cli.options import Commands, Run, add_command, add_group, print_json, settings_of
+from pipeline.config.model_names import known_name
 from pipeline.config.schema import Settings
 from pipeline.core import logs
 from pipeline.core.errors import ModelError, UsageError
@@ -71,18 +72,19 @@ def add(commands: Commands) -> None:
     listing.add_argument("--json", action="store_true", help="print one JSON array")
     pull = _add(whats, "pull", _pull, "Fetch models: a name, owner/name, or a file.")
     option = pull.add_argument
-    option("names", nargs="*", metavar="NAME", help="model name; owner/name/file.gguf for a Gemma")
+    says = "model name; owner/name/file.gguf for a Gemma"
+    option("names", type=known_name, nargs="*", metavar="NAME", help=says)
     option("--configured", action="store_true", help="download all models of the settings")
     option("--revision", default="", help="commit, branch or tag (the pinned commit)")
     option("--again", action="store_true", help="ask the hub even if the files are here")
     accept = "accept the terms of models that have some, without a question"
     option("--accept-terms", action="store_true", help=accept)
     verify = _add(whats, "verify", _verify, "Read every fetched file and compare it.")
-    verify.add_argument("names", nargs="*", metavar="NAME", help="models (all)")
+    verify.add_argument("names", type=known_name, nargs="*", metavar="NAME", help="models (all)")
     path = _add(whats, "path", _path, "Print where a model is.")
     path.add_argument("name", metavar="NAME")
     remove = _add(whats, "remove", _remove, "Delete models that were fetched.")
-    remove.add_argument("names", nargs="+", metavar="NAME")
+    remove.add_argument("names", type=known_name, nargs="+", metavar="NAME")
 
 
 def _add(whats: Commands, name: str, run: Run, says: str) -> argparse.ArgumentParser:

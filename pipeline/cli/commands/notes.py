@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pipeline.church.notes.notes import Notes, joined, written
 from pipeline.church.notes.notes_files import NOTES, content_of, draw_out, read_notes, write_notes
-from pipeline.cli.options import Commands, add_command, add_group, add_sessions, settings_of
+from pipeline.cli.options import Commands, add_command, add_group, add_sessions, path, settings_of
 from pipeline.core.errors import NotesError
 
 _SAYS = "Read names and verses from sermon notes, for the next service."
@@ -27,7 +27,7 @@ def add(commands: Commands) -> None:
     """Describe the command and what it can do."""
     whats = add_group(commands, "notes", _SAYS, _EPILOG, "what")
     adding = add_command(whats, "add", _add, "Read notes, and show what is drawn out of them.")
-    adding.add_argument("files", nargs="+", metavar="FILE", type=Path)
+    adding.add_argument("files", nargs="+", metavar="FILE", type=path)
     showing = add_command(whats, "show", _show, "Show what the next service will know.")
     for part in (adding, showing, add_command(whats, "remove", _remove, "Forget it.")):
         add_sessions(part)

@@ -15,7 +15,14 @@ from pathlib import Path
 import psutil
 
 from pipeline.captions.board import CaptionBoard
-from pipeline.cli.options import Commands, add_command, add_serving, session_of, settings_of
+from pipeline.cli.options import (
+    SESSION,
+    Commands,
+    add_command,
+    add_serving,
+    session_of,
+    settings_of,
+)
 from pipeline.cli.screens import make_screen
 from pipeline.config.schema import Settings
 from pipeline.core import logs
@@ -37,7 +44,7 @@ _FASTEST = 1000.0
 def add(commands: Commands) -> None:
     """Describe the command."""
     parser = add_command(commands, "replay", _replay, _SAYS)
-    parser.add_argument("session", help='a session\'s name or folder, or "last"')
+    parser.add_argument("session", nargs="?", default="last", help=SESSION)
     parser.add_argument(
         "--speed", type=_speed, default=1.0, help="playing speed; 2 is twice as fast (1)"
     )

@@ -12,6 +12,8 @@ from pipeline.cli.options import (
     add_command,
     add_session,
     add_sessions,
+    path,
+    require_page,
     session_of,
     settings_of,
     write_bytes_out,
@@ -31,19 +33,20 @@ def add(commands: Commands) -> None:
     parser = add_command(commands, "report", _report, _SAYS)
     add_session(parser)
     says = "true text, such as demo/sermon.json: adds WER and chrF"
-    parser.add_argument("--reference", type=Path, metavar="FILE", help=says)
+    parser.add_argument("--reference", type=path, metavar="FILE", help=says)
     says = "file to write, .html or .pdf (report.html in the session)"
-    parser.add_argument("--out", type=Path, metavar="FILE", help=says)
+    parser.add_argument("--out", type=path, metavar="FILE", help=says)
     add_browser(parser)
     says = "Write a web page about all services: are captions getting better?"
     parser = add_command(commands, "dashboard", _dashboard, says)
     add_sessions(parser)
     parser.add_argument("--last", type=int, default=26, help="number of services (%(default)s)")
     says = "file to write, .html or .pdf (dashboard.html in that folder)"
-    parser.add_argument("--out", type=Path, metavar="FILE", help=says)
+    parser.add_argument("--out", type=path, metavar="FILE", help=says)
 
 
 def _report(arguments: argparse.Namespace) -> int:
+    require_page(arguments.out)
     folder = session_of(arguments)
     out: Path = arguments.out or folder / "report.html"
     _write(out, report(folder, arguments.reference))
@@ -54,6 +57,7 @@ def _report(arguments: argparse.Namespace) -> int:
 
 
 def _dashboard(arguments: argparse.Namespace) -> int:
+    require_page(arguments.out)
     settings = settings_of(arguments).settings
     directory = Path(settings.session.directory)
     # At least one: behind the 0th from the end are all of them.

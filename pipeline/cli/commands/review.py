@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from pipeline.cli.browser import add_browser, is_wanted, link_with, open_with_token
-from pipeline.cli.options import Commands, add_command, add_sessions, session_of, settings_of
+from pipeline.cli.options import Commands, add_command, add_session, session_of, settings_of
 from pipeline.config import schema
 from pipeline.config.schema import Settings
 from pipeline.core import logs
@@ -36,13 +36,10 @@ def add(commands: Commands) -> None:
     """Describe the command."""
     parser = add_command(commands, "review", _review, _SAYS)
     parser.epilog = _MORE
-    parser.add_argument(
-        "session", nargs="?", default="last", help='a session\'s name or folder, or "last"'
-    )
+    add_session(parser)
     parser.add_argument("--host", default=_HERE, help="address to serve on (127.0.0.1)")
     says = "port to serve on (server.port, or any free one)"
     parser.add_argument("--port", type=int, help=says)
-    add_sessions(parser)
     add_browser(parser)
 
 

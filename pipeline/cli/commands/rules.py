@@ -6,7 +6,7 @@ import argparse
 import sys
 from datetime import UTC, datetime
 
-from pipeline.cli.options import Commands, add_command, add_sessions, session_of, settings_of
+from pipeline.cli.options import Commands, add_command, add_session, session_of, settings_of
 from pipeline.core.errors import DictionaryError
 from pipeline.dictionary.store import Dictionary
 from pipeline.records.events import RuleEvent, held_rules
@@ -18,9 +18,7 @@ _SAYS = "List rules that operators added in a service, or keep them for all serv
 def add(commands: Commands) -> None:
     """Describe the command."""
     parser = add_command(commands, "rules", _rules, _SAYS)
-    says = 'a session\'s name or folder, "last", or a day: "last sunday"'
-    parser.add_argument("session", nargs="?", default="last", help=says)
-    add_sessions(parser)
+    add_session(parser)
     accept = "write them into the church's files: all, or those that write one of these words"
     parser.add_argument("--accept", nargs="*", metavar="WORD", help=accept)
 

@@ -199,7 +199,11 @@ def _caption(
     if app.failure is not None:
         streams.say(f"stark-translate: {app.failure}")  # and that is the last word
     elif mode != "demo" and app.folder.exists():  # a demo says so below its table
-        log.info("session kept", folder=str(app.folder))
+        done = mode == "live" and not (code or app.is_stuck)
+        if done and discard_if_empty(app.folder):
+            log.warning("nothing was said", advice="`stark-translate check` listens, and says why")
+        else:
+            log.info("session kept", folder=str(app.folder))
     has_other = isinstance(app.failure, ModelCrashError) and recognizer_name(settings) != recognizer
     return _Ended(code, app.folder, screen, app.is_stuck, has_other)
 

@@ -106,6 +106,16 @@ def test_a_file_is_listened_to_beyond_its_first_seconds(tmp_path: Path) -> None:
     assert "speech" in found["level"].message
 
 
+def test_a_voice_on_another_channel_is_found(tmp_path: Path) -> None:
+    file = tmp_path / "stereo.wav"
+    tone = np.sin(np.arange(16_000) / 5) / 4
+    soundfile.write(file, np.stack([tone * 0, tone], axis=1), 16_000)
+    level = told(Audio(input=str(file)))["level"]
+    assert (level.code, level.fix.split(":")[0]) == ("audio-silent", "Channel 2 has sound")
+    soundfile.write(file, np.zeros((16_000, 2)), 16_000)
+    assert "Switch the microphone on" in told(Audio(input=str(file)))["level"].fix
+
+
 def test_a_file_that_is_not_there_is_red_and_not_listened_to(tmp_path: Path) -> None:
     found = told(Audio(input=str(tmp_path / "nowhere.wav")))
     assert found["audio"].code == "audio-missing"

@@ -151,7 +151,7 @@ class TestPort:
             service.app.stop()
             assert (result.ok, result.code) == (False, "port-in-use")
             assert f"session {service.app.folder.name}" in result.message
-            assert "stop it" in result.fix
+            assert "`stark-translate stop`" in result.fix
 
         service = Service(tmp_path / "running", source=FakeSource(pcm_of([], 1.0), hold=True))
         assert service.run(check) == 0
@@ -298,7 +298,7 @@ async def test_a_running_service_is_known_over_https_too(tmp_path: Path) -> None
         settings = secure(tmp_path, server__port=service.hub.port)
         result = await asyncio.to_thread(told, "port", settings)
         assert result.code == "port-in-use"
-        assert "stark-translate is running already" in result.message
+        assert "the running session" in result.message
 
 
 @pytest.mark.slow

@@ -28,7 +28,15 @@ def test_languages_and_recognizer_can_be_said_at_the_start() -> None:
     settings = loaded("--from", "es", "--to", "en, fr,de", "--recognizer", "whisper-small")
     assert settings.translate.source == "es"
     assert settings.translate.langs == ("en", "fr", "de")
-    assert settings.stt.model == "whisper-small"
+    assert settings.stt.model == "Systran/faster-whisper-small"
+
+
+def test_the_home_stands_for_itself_in_every_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "own.toml").write_text('[session]\ndirectory = "~/sermons"\n')
+    assert loaded("--config=~/own.toml").session.directory == str(tmp_path / "sermons")
 
 
 def test_one_language_takes_the_place_of_all_in_the_file() -> None:

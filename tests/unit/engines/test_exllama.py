@@ -108,7 +108,7 @@ class TestLoading:
         monkeypatch.setitem(sys.modules, "exllamav2", None)
         error = self.refused(folder)
         assert error.code == "exllama-missing"
-        assert "stark-translate[exllamav2]" in error.fix
+        assert "-m pip install 'stark-translate[exllamav2]'" in error.fix
 
     def test_a_model_that_does_not_fit_the_gpu(
         self, folder: Path, monkeypatch: pytest.MonkeyPatch

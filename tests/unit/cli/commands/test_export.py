@@ -48,7 +48,7 @@ def test_each_language_of_a_service_is_exported_by_its_name(
         assert main(["export", "last", "--format", "txt", "--target", target]) == 0
         assert capsys.readouterr().out == f"{text}\n"
     assert main(["export", "last", "--target", "de"]) == 1
-    assert "There is: es, fr. [session-lang]" in capsys.readouterr().err
+    assert "There is: en, es, fr. [session-lang]" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -58,7 +58,7 @@ def test_cometkiwi_without_its_extra(session: Session, capsys: pytest.CaptureFix
         pytest.skip("the extra is installed here")
     assert main(["score", str(session.folder), "--estimator", "cometkiwi"]) == 1
     said = capsys.readouterr().err
-    assert "pip install 'stark-translate[comet]'" in said
+    assert "-m pip install 'stark-translate[comet]'" in said
     assert "[comet-missing]" in said
 
 

@@ -230,7 +230,7 @@ def test_a_streaming_recognizer_needs_its_extra(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
-    with pytest.raises(ConfigError, match=r"pip install 'stark-translate\[moonshine\]'"):
+    with pytest.raises(ConfigError, match=r"-m pip install 'stark-translate\[moonshine\]'"):
         factory.recognizer_spec(moonshine(tmp_path))
 
 

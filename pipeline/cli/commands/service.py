@@ -1,0 +1,203 @@
+"""`status`, `stop`, `logs` and `open`: the service that runs on this machine."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import subprocess
+import sys
+from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from pipeline.cli.browser import add_browser, link_with, open_page, open_with_token
+from pipeline.cli.control_client import require_port
+from pipeline.cli.options import (
+    SESSION,
+    Commands,
+    add_command,
+    add_sessions,
+    print_json,
+    session_of,
+    settings_of,
+)
+from pipeline.config.schema import Settings
+from pipeline.core.errors import ServerError
+from pipeline.server.addresses import health_at, own_address, owner
+from pipeline.server.operator_token import kept_token
+from pipeline.server.routes import DOWN
+from pipeline.session.reader import JOURNAL, Session, sessions
+from pipeline.session.resume import in_use
+
+UNIT = "stark-translate.service"
+_PAGES = {
+    **dict.fromkeys(("desk", "operator"), "operator"),
+    **dict.fromkeys(("wall", "projector"), "projector"),
+    **dict.fromkeys(("phone", "audience"), ""),
+    **{name: name for name in ("join", "obs", "services", "dashboard")},
+}
+"""What people call a page, and its path."""
+_WITH_TOKEN = ("operator", "services", "dashboard")
+_LAST_WORDS_S = 20.0
+"""What a stop takes beyond session.drain_s: the record, the displays, the engines."""
+_KNOWN = ("type", "utc", "event")
+_SAYS = {
+    "status": "Say what the running service does; exit code 1 where none captions.",
+    "stop": "End the running service; what is being said becomes a last caption.",
+    "logs": "Show what happened: systemd's log of the service, or the events of a session.",
+    "open": "Open a page of the running service in the browser.",
+}
+
+
+def add(commands: Commands) -> None:
+    """Describe the four commands."""
+    for name, run in (("status", _status), ("stop", _stop), ("logs", _logs), ("open", _open)):
+        parser = add_command(commands, name, run, _SAYS[name])
+        if name == "logs":
+            parser.add_argument("session", nargs="?", default="", help=SESSION)
+            parser.add_argument("--follow", "-f", action="store_true", help="go on with new lines")
+            add_sessions(parser)
+            continue
+        if name == "open":
+            says = f"{', '.join(_PAGES)} (%(default)s)"
+            parser.add_argument("page", nargs="?", default="desk", choices=_PAGES, help=says)
+            add_browser(parser)
+        if name == "status":
+            parser.add_argument("--json", action="store_true", help="print /healthz as it is")
+        parser.add_argument("--host", help="address of the service (that of --config)")
+        parser.add_argument("--port", type=int, help="port of the service (that of --config)")
+        add_sessions(parser)
+
+
+def _status(arguments: argparse.Namespace) -> int:
+    settings = settings_of(arguments).settings
+    health = _health(settings)
+    if arguments.json:
+        print_json(health)
+    else:
+        print("\n".join(lines(health, own_address(settings.server), owner(settings.server.port))))
+    return int(health["state"] in DOWN)
+
+
+def lines(health: dict[str, Any], address: str, process: psutil.Process | None) -> list[str]:
+    """Return what /healthz says, for people."""
+    began = datetime.now(UTC).astimezone() - timedelta(seconds=health.get("uptime_s", 0))
+    state = " ".join(filter(None, (health["state"], health.get("reason"))))
+    rehearsal = "" if health.get("mode") == "live" else f" ({health.get('mode')})"
+    by = f", process {process.pid}" if process else ""
+    told = [f"{state}{rehearsal}: session {health['session']}, since {began:%a %H:%M}{by}"]
+    if heard := health.get("source"):
+        late = health.get("lag_s") or 0
+        by = f" with {recognizer}" if (recognizer := health.get("recognizer")) else ""
+        told.append(f"hears {heard}{by}, {late:.1f} s behind")
+    if setback := health.get("setback"):
+        told.append(f"setback: {setback}")
+    there = [f"{count} {kind}" for kind, count in health.get("clients", {}).items() if count]
+    return [*told, f"pages: {address} ({', '.join(there) or 'nobody reads'})"]
+
+
+def _health(settings: Settings) -> dict[str, Any]:
+    """Return /healthz of the running service. Raises ServerError (daemon-unreachable)."""
+    server = settings.server
+    require_port(server)
+    if health := health_at(server):
+        return health
+    message = f"No stark-translate answers on {server.host}:{server.port}."
+    fix = "`stark-translate run` starts one."
+    there = sessions(Path(settings.session.directory))[-1:]
+    try:
+        if there and in_use(there[0] / JOURNAL):
+            fix = f"{there[0].name} is running, at another port or suspended: give its --port."
+        elif (unit := _unit()) and unit["ActiveState"] != "active":
+            fix = f"{UNIT} is {unit['ActiveState']}: sudo systemctl start {UNIT}."
+    except OSError:
+        pass  # another user's: nothing can be said
+    raise ServerError("daemon-unreachable", message, fix)
+
+
+def _unit() -> dict[str, str]:
+    """Return what systemd says of our unit, {} without one."""
+    if not shutil.which("systemctl"):
+        return {}
+    command = ["systemctl", "show", "-p", "LoadState,ActiveState,MainPID", UNIT]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+    told = dict(line.split("=", 1) for line in done.stdout.splitlines() if "=" in line)
+    return told if told.get("LoadState") == "loaded" else {}
+
+
+def _stop(arguments: argparse.Namespace) -> int:
+    settings = settings_of(arguments).settings
+    require_port(settings.server)
+    process, unit = owner(settings.server.port), _unit()
+    # One that Ctrl-Z has suspended does not answer, and can be ended all the same.
+    session = "" if process and _is_suspended(process) else _health(settings)["session"]
+    by_systemd = unit.get("ActiveState") == "active"
+    if by_systemd and (not process or unit["MainPID"] == str(process.pid)):
+        # By its own means: what ends otherwise systemd starts again.
+        return _pass_on("systemctl", "stop", UNIT)
+    if process is None:
+        message = "The service belongs to another user."
+        raise ServerError("not-ours", message, "Run this as that user, or with sudo.")
+    print("Ending; what is being said becomes the last caption.", file=sys.stderr)
+    try:
+        process.terminate()
+        process.resume()
+        process.wait(settings.session.drain_s + _LAST_WORDS_S)
+    except psutil.AccessDenied:
+        message = f"Process {process.pid} belongs to another user."
+        raise ServerError("not-ours", message, "Run this as that user, or with sudo.") from None
+    except psutil.TimeoutExpired:
+        message = f"Process {process.pid} has not ended."
+        raise ServerError(
+            "not-ended", message, f"kill -9 {process.pid} ends it; captions are kept."
+        ) from None
+    print(f"Ended{f': session {session}' if session else ''}.")
+    return 0
+
+
+def _pass_on(*command: str) -> int:
+    """Run a command of systemd's in this terminal, and return its exit code."""
+    return subprocess.run(command, check=False).returncode  # noqa: S603
+
+
+def _is_suspended(process: psutil.Process) -> bool:
+    """Whether this is a stark-translate that Ctrl-Z has suspended."""
+    return process.status() == psutil.STATUS_STOPPED and any(
+        "stark-translate" in word or word == "pipeline" for word in process.cmdline()
+    )
+
+
+def _logs(arguments: argparse.Namespace) -> int:
+    if not arguments.session and _unit():
+        following = ["-f"] if arguments.follow else ["-e"]
+        return _pass_on("journalctl", "-u", UNIT, *following)
+    arguments.session = arguments.session or "last"
+    folder = session_of(arguments)
+    print(f"Events of {folder.name}; the log is in the window of `run`.", file=sys.stderr)
+    for event in Session(folder).events:
+        if event.event == "models":  # `models list` says it better
+            continue
+        at = datetime.fromisoformat(event.utc).astimezone()
+        fields = asdict(event).items()
+        said = [f"{key}={value}" for key, value in fields if key not in _KNOWN and value]
+        print(f"{at:%H:%M:%S}  {event.event:<10}", *said)
+    return 0
+
+
+def _open(arguments: argparse.Namespace) -> int:
+    settings = settings_of(arguments).settings
+    _health(settings)
+    path = _PAGES[arguments.page]
+    page = f"{own_address(settings.server)}{path}"
+    if path not in _WITH_TOKEN:
+        print(page)
+        open_page(page, arguments.browser)
+        return 0
+    directory = Path(settings.session.directory)
+    token = settings.operator.token or kept_token(directory)
+    print(link_with(token, page))
+    open_with_token(token, page, directory, arguments.browser)
+    return 0

@@ -1,0 +1,121 @@
+"""`status`, `stop`, `logs` and `open` beside a program that runs."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import webbrowser
+from pathlib import Path
+
+import psutil
+import pytest
+
+from pipeline.cli.commands.service import lines
+from pipeline.cli.main import main
+from pipeline.config.schema import Server
+from pipeline.records.events import EndEvent
+from pipeline.server.addresses import unbound
+from scripts.support.journal import message, session
+from scripts.support.program import Program, started
+
+HEALTH = {
+    "state": "no-audio",
+    "reason": "the microphone is gone",
+    "mode": "dry-run",
+    "session": "2026-11-22T09-30-00",
+    "uptime_s": 90.0,
+    "source": "Mixer",
+    "recognizer": "whisper:whisper-base",
+    "lag_s": 0.44,
+    "setback": "the final translator is replaced",
+    "clients": {"audience": 12, "projector": 1, "operator": 0},
+}
+SYSTEMCTL = """\
+#!/bin/sh
+[ "$1" = show ] && exec printf 'LoadState=loaded\\nActiveState=active\\nMainPID=%s\\n' "$UNIT_PID"
+echo "$@" >> asked
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    ended = EndEvent(utc="2026-11-22T09:31:00.000Z", unfinished=2, audio_s=60.0)
+    session(tmp_path / "sessions", [message(1, "Grace", "Gracia")], records=[ended])
+    (tmp_path / "sessions" / "operator-token").write_text("se-cret\n")
+    return tmp_path
+
+
+def port_of(program: Program) -> str:
+    program.wait_for("serving")
+    return program.address.rpartition(":")[2]
+
+
+def test_status_says_what_matters() -> None:
+    first, *others = lines(HEALTH, "http://127.0.0.1:1/", None)
+    assert first.startswith("no-audio the microphone is gone (dry-run): session 2026-11-22T09-30")
+    assert others == [
+        "hears Mixer with whisper:whisper-base, 0.4 s behind",
+        "setback: the final translator is replaced",
+        "pages: http://127.0.0.1:1/ (12 audience, 1 projector)",
+    ]
+
+
+@pytest.mark.slow
+def test_a_running_program_is_described_opened_and_ended(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pages: list[str] = []
+    monkeypatch.setattr(webbrowser, "open", pages.append)
+    with started("replay", cwd=folder) as program:
+        port = port_of(program)
+        assert main(["status", "--port", port]) == 0
+        told = capsys.readouterr().out
+        assert f"process {program.process.pid}" in told
+        assert "session replay-2026-11-22T09-30-00" in told
+        assert main(["open", "wall", "--port", port, "--browser"]) == 0
+        assert main(["open", "--port", port, "--browser"]) == 0
+        assert pages[0] == f"http://127.0.0.1:{port}/projector"
+        assert pages[1].endswith("/open-operator.html"), "no token on the browser's command line"
+        # As with Ctrl-Z: it answers nobody, and is ended all the same.
+        program.process.send_signal(signal.SIGSTOP)
+        suspended = psutil.Process(program.process.pid)
+        program.until(lambda: suspended.status() == psutil.STATUS_STOPPED)
+        taken = unbound(Server(port=int(port)), OSError(errno.EADDRINUSE, "taken"))
+        assert "Ctrl-Z" in taken.message
+        assert main(["stop", "--port", port]) == 0
+        assert program.end() == 0
+    assert main(["status", "--port", port]) == 1
+    assert "`stark-translate run` starts one." in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_what_systemd_has_started_systemd_ends(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By a signal it would start again."""
+    for name in ("systemctl", "journalctl"):
+        (folder / name).write_text(SYSTEMCTL)
+        (folder / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+    with started("replay", cwd=folder) as program:
+        port = port_of(program)
+        monkeypatch.setenv("UNIT_PID", str(program.process.pid))
+        assert main(["stop", "--port", port]) == 0
+        assert program.process.poll() is None
+        monkeypatch.setenv("UNIT_PID", "1")
+        assert main(["stop", "--port", port]) == 0
+        assert program.end() == 0
+    assert main(["logs"]) == 0
+    asked = (folder / "asked").read_text().splitlines()
+    assert asked == ["stop stark-translate.service", "-u stark-translate.service -e"]
+    capsys.readouterr()
+
+
+def test_without_systemd_the_events_of_a_session_are_shown(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(folder))
+    assert main(["logs"]) == 0
+    assert "end        unfinished=2 audio_s=60.0" in capsys.readouterr().out
