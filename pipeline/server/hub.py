@@ -53,6 +53,7 @@ from pipeline.server.past_routes import PastRoutes
 from pipeline.server.rate_limits import REFUSED, ConnectionLimiter
 from pipeline.server.routes import DOWN, Endpoints
 from pipeline.server.transport import Transport, address_of, take_limits
+from pipeline.server.voice_streams import SoundStream, VoiceStreams
 from pipeline.server.volunteers import Volunteers
 
 
@@ -107,13 +108,14 @@ class Hub:
         ack_every: int = 1,
         past: Archive | None = None,
         subtitles: LiveSubtitles | None = None,
+        voices: VoiceStreams | None = None,
     ) -> None:
         """Read the pages. Raises ServerError.
 
         `boards` are one a target language, the first target's first. `down`: in these states
         /healthz says that this server is of no use. One of `ack_every` displays is asked to tell
         what it has painted. Without `past` no services that are over can be read and downloaded,
-        without `subtitles` no stream's.
+        without `subtitles` no stream's; without `voices` nothing can be heard.
         """
         self._boards = Boards(boards)
         self._settings = settings
@@ -127,7 +129,9 @@ class Hub:
             boards=lambda: self._boards,
             down=down,
             subtitles=subtitles,
+            voices=voices,
         )
+        self._voices = voices
         self._state: State = "starting"
         self._reason = ""
         self._notice = NoticeMessage()
@@ -207,8 +211,9 @@ class Hub:
         self._clients.send(recipients, encode(message))
 
     def watchers(self) -> Counter[str]:
-        """Count the displays by language."""
-        return self._clients.watchers()
+        """Count the displays and listeners by language."""
+        listeners = self._voices.watchers() if self._voices else Counter[str]()
+        return self._clients.watchers() + listeners
 
     def set_state(self, state: State, reason: str = "") -> None:
         """Send the daemon's state to everyone, if it has changed."""
@@ -294,7 +299,10 @@ class Hub:
     # The socket
 
     async def _serve(self, connection: ServerConnection) -> None:
-        """Serve one display, by a socket or a stream of events, until it leaves."""
+        """Serve one display, by a socket or a stream of events, or a listener until it leaves."""
+        if isinstance(connection.response, SoundStream) and self._voices:
+            await self._voices.serve(connection, connection.response)
+            return
         events = EventWriter() if isinstance(connection.response, EventStream) else None
         try:
             # A stream has been looked at before it was opened, and could not be told any more.

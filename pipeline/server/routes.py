@@ -19,6 +19,8 @@ from pipeline.server.event_stream import open_stream
 from pipeline.server.live_subtitles import PREFIX as SUBTITLES
 from pipeline.server.live_subtitles import LiveSubtitles
 from pipeline.server.pages import Pages, refuse, respond
+from pipeline.server.voice_streams import PATH as VOICE
+from pipeline.server.voice_streams import VoiceStreams
 
 DOWN: frozenset[State] = frozenset({"no-audio", "fault", "ended"})
 """States in which a daemon captions nothing."""
@@ -37,12 +39,13 @@ class Endpoints:
         boards: Callable[[], Boards],
         down: frozenset[State] = DOWN,
         subtitles: LiveSubtitles | None = None,
+        voices: VoiceStreams | None = None,
     ) -> None:
         """Take the pages.
 
         `health` gives the fields of /healthz, `state` among them: in one of `down` it answers 503.
         `address` gives the audience page's address, `boards` what can be read there. Without
-        `subtitles` there are none for streams.
+        `subtitles` there are none for streams, without `voices` nothing can be heard.
         """
         self._pages = pages
         self._metrics = metrics
@@ -51,8 +54,11 @@ class Endpoints:
         self._boards = boards
         self._down = down
         self._subtitles = subtitles
+        self._voices = voices or VoiceStreams((), 0)
 
-    def answer(self, request: Request, *, full: bool) -> Response | None:
+    def answer(  # noqa: PLR0912 - one case an address
+        self, request: Request, *, full: bool
+    ) -> Response | None:
         """Answer a request; None lets the socket open, unless the hall is `full`."""
         if request.method not in ("GET", "HEAD"):
             return refuse(HTTPStatus.METHOD_NOT_ALLOWED, "Use GET.", {"Allow": "GET, HEAD"})
@@ -79,6 +85,8 @@ class Endpoints:
                 response = respond(HTTPStatus.OK, body, "application/json")
             case "/qr.svg":
                 response = respond(HTTPStatus.OK, qr_svg(self._address()), "image/svg+xml")
+            case path if path == VOICE or path.startswith(f"{VOICE}/"):
+                response = self._voices.answer(request)
             case path if path.startswith(SUBTITLES):
                 response = self._answer_subtitles(request)
             case _:

@@ -123,7 +123,7 @@ def _serve(channel: Channel) -> None:
             _end_if_without_memory(error)
             answer = _refusal(error)
         answer["degraded_reason"] = engine.degraded_reason  # a server may be gone, or back
-        channel.send(answer, patience=Patience())
+        channel.send(answer, answer.pop("data", b""), patience=Patience())
 
 
 def _answer(
@@ -134,6 +134,9 @@ def _answer(
         return {"is": "done", "value": {"scores": scores}}
     if request["do"] == "alternatives":
         return {"is": "done", "value": {"texts": engine.alternatives(request["text"])}}
+    if request["do"] == "speak":
+        pcm = engine.speak(request["text"], request["lang"], request["rate"])
+        return {"is": "done", "value": {}, "data": np.ascontiguousarray(pcm, np.float32).data}
     # While it is at a request, nothing but its cancellation is sent.
     engine.is_cancelled = channel.has_message
     if request["do"] == "recognize":

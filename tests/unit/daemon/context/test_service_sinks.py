@@ -79,7 +79,14 @@ def test_a_rehearsal_and_a_demonstration_tell_nobody_outside(tmp_path: Path) -> 
         dictionary = Dictionary(settings)
         context = make_context(settings, session, dictionary, cast("Mode", mode), Screen())
         assert {type(sink) for sink in context.sinks} & told == kinds
-        is_sent = [bool(each) for each in (context.publisher, context.outputs, context.subtitles)]
+        is_sent = [
+            bool(each)
+            for each in (
+                context.outside.publisher,
+                context.outside.outputs,
+                context.outside.subtitles,
+            )
+        ]
         assert is_sent == [mode == "live"] * 3
         recorder.close(5)
 
@@ -95,7 +102,7 @@ def test_each_program_has_its_language_and_keeps_it_awake(tmp_path: Path) -> Non
             "translate.targets": [{"lang": "fr"}],
         }
         setting = CoordinatorFixture(tmp_path, flags)
-        outputs = setting.context.outputs
+        outputs = setting.context.outside.outputs
         assert set(outputs) == {"en", "es", "fr"}
         for feed in outputs.values():
             feed.start(print)
@@ -125,7 +132,7 @@ def test_what_an_operator_hides_or_edits_before_its_final_never_reaches_a_stream
 ) -> None:
     with WebRecorder() as server:
         setting = CoordinatorFixture(tmp_path, {"outputs.youtube": server.url})
-        (feed,) = setting.context.outputs.values()
+        (feed,) = setting.context.outside.outputs.values()
         feed.start(print)
         for key in (1, 2, 3):
             setting.coordinator.on_closed(utterance(key))
@@ -146,7 +153,7 @@ def test_a_service_that_ends_while_blank_lights_no_screen_and_sends_nothing(
     with WebRecorder() as screen, WebRecorder() as stream:
         flags = {"outputs.freeshow": screen.url, "outputs.youtube": stream.url}
         setting = CoordinatorFixture(tmp_path, flags)
-        (feed,) = setting.context.outputs.values()
+        (feed,) = setting.context.outside.outputs.values()
         feed.start(print)
         setting.facts.has_begun = True
         setting.commands.obey(command("blank"))
@@ -186,7 +193,7 @@ def test_each_language_reaches_the_subtitles_for_streams_and_can_be_taken_back(
     flags = {"outputs.hls": True, "translate.targets": [{"lang": "fr"}]}
     setting = CoordinatorFixture(tmp_path, flags)
     french = CaptionCoordinator(setting.context, setting.context.targets[1])
-    subtitles = setting.context.subtitles
+    subtitles = setting.context.outside.subtitles
     assert subtitles
 
     def read(lang: str) -> bytes:
