@@ -42,22 +42,34 @@ class VoiceStreams:
 
     def __init__(self, langs: Sequence[str], most: int) -> None:
         """`most`: how many may listen at a time."""
-        self.is_ready = False
-        """Whether there is a voice; until then pages offer the phone's own."""
         self._most = most
+        self._is_closed = False
         self._listeners: dict[str, set[ServerConnection]] = {lang: set() for lang in langs}
         self._last: dict[str, deque[bytes]] = {lang: deque(maxlen=_FIRST) for lang in langs}
         self._loop: asyncio.AbstractEventLoop | None = None
 
-    def open(self) -> Callable[[], None]:
-        """Take sound from now on; return what any thread calls once there is a voice."""
+    def open(self) -> None:
+        """Take sound from now on."""
         self._loop = asyncio.get_running_loop()
-        return lambda: setattr(self, "is_ready", True)
+
+    def close(self) -> None:
+        """Offer nothing any more: there is no voice, and pages offer the phone's. Any thread."""
+        self._is_closed = True
+        self._call(self._leave)
+
+    def _leave(self) -> None:
+        for listeners in self._listeners.values():
+            for connection in listeners:
+                connection.transport.close()
+
+    def _call(self, act: Callable[..., None], *arguments: object) -> None:
+        if self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(act, *arguments)
 
     @property
     def langs(self) -> tuple[str, ...]:
         """The languages that can be heard now."""
-        return tuple(self._listeners) if self.is_ready else ()
+        return () if self._is_closed else tuple(self._listeners)
 
     def heard(self) -> tuple[str, ...]:
         """Return the languages that somebody listens to. Any thread may ask."""
@@ -108,8 +120,7 @@ class VoiceStreams:
 
     def spread(self, lang: str, sound: bytes) -> None:
         """Send the next sound of a language to who listens. Any thread may call."""
-        if self._loop is not None and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._spread, lang, sound)
+        self._call(self._spread, lang, sound)
 
     def _spread(self, lang: str, sound: bytes) -> None:
         self._last[lang].append(sound)

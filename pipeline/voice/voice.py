@@ -77,18 +77,19 @@ class Voice:
         spread: Spread,
         emit: Emit,
         spare: Callable[[], bool],
-        ready: Callable[[], None],
+        gone: Callable[[], None],
     ) -> None:
         """Begin. `spare`: whether the machine has no time for it now.
 
-        `ready` is called, in a thread, once it can speak. What goes wrong is reported to `emit`.
+        `gone` is called, in a thread, where it cannot speak at all. What goes wrong is reported to
+        `emit`.
         """
 
         def failed(error: BaseException) -> None:
             emit(Fault(_FAULT, "voice-broken", f"The voice has failed: {described(error)}."))
 
         def speak() -> None:
-            self._speak(speaker, emit, spare, ready)
+            self._speak(speaker, emit, spare, gone)
 
         self._threads = [
             Thread(speak, "voice", failed=failed, again=True),
@@ -149,15 +150,15 @@ class Voice:
     # The thread that speaks
 
     def _speak(
-        self, speaker: Speaker, emit: Emit, spare: Callable[[], bool], ready: Callable[[], None]
+        self, speaker: Speaker, emit: Emit, spare: Callable[[], bool], gone: Callable[[], None]
     ) -> None:
         try:
             speaker.load()
         except StarkError as error:
             if not self._ending.is_set():
                 emit(Fault(_FAULT, error.code, f"{error.message} {error.fix}".rstrip()))
+                gone()
             return
-        ready()
         while not self._ending.is_set():
             self._look(spare())
             spoken = [self._speak_next(channel, speaker, emit) for channel in self._heard()]

@@ -222,13 +222,16 @@ class App:
             self._engines.speaker,
         )
         if voice and voices and speaker:
-            ladders = [each.degradation for each in self._group.targets]
+            # espeak-ng takes no time worth giving up.
+            costs = self._reload.settings.speech.engine == "kokoro"
+            ladders = [each.degradation for each in self._group.targets if costs]
+            voices.open()
             voice.start(
                 speaker,
                 voices.spread,
                 self._reports.emit,
                 spare=lambda: any(each.rung is not Rung.FULL for each in ladders),
-                ready=voices.open(),
+                gone=voices.close,
             )
 
     def _stop_record(self) -> None:

@@ -162,7 +162,7 @@ def speech_languages(settings: Settings) -> tuple[str, ...]:
 
 
 def speech_spec(settings: Settings) -> EngineSpec | None:
-    """Return the description of what speaks, None if nothing does. Raises ModelError, ConfigError."""
+    """Return the description of what speaks, None if none does. Raises ModelError, ConfigError."""
     speech = settings.speech
     if not speech.enabled:
         return None
