@@ -136,3 +136,9 @@ def test_only_an_engine_on_a_server_needs_an_address() -> None:
 def test_what_is_no_address(url: str) -> None:
     with pytest.raises(ValidationError):
         ModelServer(url=url)
+
+
+def test_only_caption_languages_are_spoken() -> None:
+    assert Settings(speech={"languages": ["es"]}).speech.languages == ("es",)
+    with pytest.raises(ValidationError, match=r"speech\.languages: fr is no caption language"):
+        Settings(speech={"languages": ["es", "fr"]})
