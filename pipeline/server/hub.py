@@ -43,6 +43,7 @@ from pipeline.protocol.past_services import Archive
 from pipeline.records.health import HealthRecord
 from pipeline.server.addresses import page_address
 from pipeline.server.boards import Boards, Subscription
+from pipeline.server.buttons import Buttons
 from pipeline.server.clients import Client, Clients, DisplayLatency
 from pipeline.server.event_stream import EventStream, EventWriter
 from pipeline.server.inbound import Incoming, OnCommand
@@ -151,6 +152,7 @@ class Hub:
             on_operator=self._let_in,
         )
         self._past = PastRoutes(past, settings.past_services, self._incoming.admit)
+        self._buttons = Buttons(self._incoming.admit, self._obey, lambda: self._console())  # noqa: PLW0108 - `start` sets it
         self._limiter = ConnectionLimiter(
             settings.max_clients, settings.max_per_address, self._incoming.trusted
         )
@@ -261,6 +263,8 @@ class Hub:
             return refuse(HTTPStatus.TOO_MANY_REQUESTS, REFUSED[refusal], {"Retry-After": "10"})
         if self._past.answers(request):
             return self._past.answer(request, address)
+        if self._buttons.answers(request):
+            return self._buttons.answer(request, address)
         kept = KEPT if address in self._incoming.trusted else 0
         full = len(self._clients) >= self._settings.max_clients + kept
         return self._endpoints.answer(request, full=full)
