@@ -77,8 +77,8 @@ class Buttons:
         token = unquote(held, errors="surrogateescape") or given.get("token", "")
         if not token:
             challenge = {"WWW-Authenticate": "Bearer"}
-            told = "Send a token: `stark-translate desk --buttons NAME` makes one."
-            return refuse(HTTPStatus.UNAUTHORIZED, told, challenge)
+            fix = "Send a token: `stark-translate desk --buttons NAME` makes one."
+            return refuse(HTTPStatus.UNAUTHORIZED, fix, challenge)
         try:
             await self._admit(address, request.headers, token)
             if action := path.removeprefix(PREFIX).strip("/"):
@@ -87,7 +87,12 @@ class Buttons:
             status = _STATUS.get(problem.code, HTTPStatus.CONFLICT)
             return refuse(status, f"{problem.message} [{problem.code}]")
         now = self._console()
-        told = {"paused": now.paused, "blank": now.blank, "song": now.song, "undo": now.undo}
+        told: dict[str, str | bool] = {
+            "paused": now.paused,
+            "blank": now.blank,
+            "song": now.song,
+            "undo": now.undo,
+        }
         return respond(HTTPStatus.OK, orjson.dumps(told), "application/json")
 
     def _do(self, action: str, given: Mapping[str, str]) -> None:
@@ -97,7 +102,7 @@ class Buttons:
         if action != "notice" and action not in ACTIONS:
             known = ", ".join((*ACTIONS, *TOGGLES, "notice"))
             raise ProtocolError("unknown-command", f"There is no such action. Known: {known}.")
-        message = {"type": "command", "name": action}
+        message: dict[str, str] = {"type": "command", "name": action}
         if action == "notice":
             message |= {"text": given.get("text", ""), "lang": given.get("lang", "")}
         command = parse(orjson.dumps(message).decode())

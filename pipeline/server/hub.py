@@ -28,7 +28,6 @@ from pipeline.core.metrics import Metrics
 from pipeline.core.types import Mode, State
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.protocol.codec import encode, error
-from pipeline.protocol.commands import CommandMessage
 from pipeline.protocol.messages import (
     PROTOCOL,
     AliveMessage,
@@ -45,16 +44,16 @@ from pipeline.server.addresses import page_address
 from pipeline.server.boards import Boards, Subscription
 from pipeline.server.buttons import Buttons
 from pipeline.server.clients import Client, Clients, DisplayLatency
-from pipeline.server.event_stream import EventStream, EventWriter
 from pipeline.server.inbound import Incoming, OnCommand
-from pipeline.server.live_subtitles import LiveSubtitles
 from pipeline.server.operator_feed import OperatorFeed
 from pipeline.server.pages import refuse, shipped_pages
 from pipeline.server.past_routes import PastRoutes
 from pipeline.server.rate_limits import REFUSED, ConnectionLimiter
 from pipeline.server.routes import DOWN, Endpoints
+from pipeline.server.streams.event_stream import EventStream, EventWriter
+from pipeline.server.streams.live_subtitles import LiveSubtitles
+from pipeline.server.streams.voice_streams import SoundStream, VoiceStreams
 from pipeline.server.transport import Transport, address_of, take_limits
-from pipeline.server.voice_streams import SoundStream, VoiceStreams
 from pipeline.server.volunteers import Volunteers
 
 
@@ -141,6 +140,8 @@ class Hub:
         self._glass = DisplayLatency()
         self.operators = OperatorFeed(self._clients, self._glass)
         self._volunteers = volunteers or Volunteers(None)
+        # `start` sets it.
+        obey: OnCommand = lambda command: self._on_command(command)  # noqa: E731, PLW0108
         self._incoming = Incoming(
             self._clients,
             metrics,
@@ -148,11 +149,11 @@ class Hub:
             token=token,
             volunteers=self._volunteers,
             address=settings.address,
-            on_command=self._obey,
+            on_command=obey,
             on_operator=self._let_in,
         )
         self._past = PastRoutes(past, settings.past_services, self._incoming.admit)
-        self._buttons = Buttons(self._incoming.admit, self._obey, lambda: self._console())  # noqa: PLW0108 - `start` sets it
+        self._buttons = Buttons(self._incoming.admit, obey, lambda: self._console())  # noqa: PLW0108 - `start` sets it
         self._limiter = ConnectionLimiter(
             settings.max_clients, settings.max_per_address, self._incoming.trusted
         )
@@ -358,9 +359,6 @@ class Hub:
         client.backlog += len(hello) + len(earlier)
         for message in filter(None, (hello, earlier)):
             self._clients.send([client], message)
-
-    def _obey(self, command: CommandMessage) -> Awaitable[None] | None:
-        return self._on_command(command)
 
     def _let_in(self, client: Client) -> None:
         """Bring a new operator up to date, also with what a dry-run hides from the others."""

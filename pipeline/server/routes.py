@@ -14,13 +14,13 @@ from pipeline.core.metrics import CONTENT_TYPE, Metrics
 from pipeline.core.types import State
 from pipeline.server.addresses import qr_svg
 from pipeline.server.boards import Boards
-from pipeline.server.event_stream import CONTENT_TYPE as EVENTS
-from pipeline.server.event_stream import open_stream
-from pipeline.server.live_subtitles import PREFIX as SUBTITLES
-from pipeline.server.live_subtitles import LiveSubtitles
 from pipeline.server.pages import Pages, refuse, respond
-from pipeline.server.voice_streams import PATH as VOICE
-from pipeline.server.voice_streams import VoiceStreams
+from pipeline.server.streams.event_stream import CONTENT_TYPE as EVENTS
+from pipeline.server.streams.event_stream import open_stream
+from pipeline.server.streams.live_subtitles import PREFIX as SUBTITLES
+from pipeline.server.streams.live_subtitles import LiveSubtitles
+from pipeline.server.streams.voice_streams import PATH as VOICE
+from pipeline.server.streams.voice_streams import VoiceStreams
 
 DOWN: frozenset[State] = frozenset({"no-audio", "fault", "ended"})
 """States in which a daemon captions nothing."""

@@ -15,7 +15,7 @@ from pipeline.core.types import Caption, Mode, State
 from pipeline.protocol.caption import CaptionMessage, TargetText
 from pipeline.protocol.commands import CommandMessage
 from pipeline.server.hub import Hub
-from pipeline.server.voice_streams import VoiceStreams
+from pipeline.server.streams.voice_streams import VoiceStreams
 from pipeline.session.past_services import PastServices
 from scripts.support.captions import caption
 from scripts.support.records import health_record

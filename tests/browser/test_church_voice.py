@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from pipeline.server.voice_streams import VoiceStreams
+from pipeline.server.streams.voice_streams import VoiceStreams
 from pipeline.voice.playout import RATE_HZ, Encoder
 from pipeline.voice.voice import STEP_S
 from scripts.support.display_server import DisplayServer

@@ -38,7 +38,7 @@ class Listener(threading.Thread):
         """Seconds in which something is heard."""
         if not self.sound:
             return 0.0
-        with av.open(io.BytesIO(self.sound), format="mp3") as sound:
+        with av.open(io.BytesIO(self.sound), "r", format="mp3") as sound:
             frames = [frame.to_ndarray()[0] for frame in sound.decode(audio=0)]
         return float((np.abs(np.concatenate(frames)) > 0.01).sum()) / 24_000
 

@@ -20,8 +20,8 @@ from pipeline.engines.process.model_specs import speech_languages
 from pipeline.outputs.feed import OutputFeed
 from pipeline.publish.publisher import Publisher
 from pipeline.publish.stream import ServiceStatus
-from pipeline.server.live_subtitles import LiveSubtitles
-from pipeline.server.voice_streams import VoiceStreams
+from pipeline.server.streams.live_subtitles import LiveSubtitles
+from pipeline.server.streams.voice_streams import VoiceStreams
 from pipeline.voice.voice import Voice
 
 

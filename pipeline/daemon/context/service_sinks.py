@@ -20,7 +20,7 @@ from pipeline.records.events import FaultEvent, SongEvent, SourceEvent
 from pipeline.records.translation import TranslationRecord
 from pipeline.records.utterance import UtteranceRecord
 from pipeline.server.hub import Hub
-from pipeline.server.live_subtitles import LiveSubtitles
+from pipeline.server.streams.live_subtitles import LiveSubtitles
 from pipeline.session.recorder import SessionRecorder
 from pipeline.voice.voice import Voice
 

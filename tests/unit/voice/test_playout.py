@@ -19,7 +19,7 @@ def tone(seconds: float, value: float = 0.5) -> Pcm:
 
 def decoded(mp3: bytes) -> Pcm:
     """Return what a player makes of it."""
-    with av.open(io.BytesIO(mp3), format="mp3") as sound:
+    with av.open(io.BytesIO(mp3), "r", format="mp3") as sound:
         frames = [frame.to_ndarray()[0] for frame in sound.decode(audio=0)]
     return np.concatenate(frames).astype(np.float32)
 

@@ -54,7 +54,8 @@ def test_whisper_hears_what_it_says_and_bad_input_is_no_hang(whisper_base: Path)
         hearing = Whisper(whisper_base, lang=lang)
         hearing.load()
         heard = hearing.recognize(soxr.resample(sound, RATE_HZ, SAMPLE_RATE), final=True).text
-        assert word_errors(text, heard).rate <= 0.1, heard
+        errors, words = word_errors(text, heard)
+        assert errors <= 0.1 * words, heard
     for text in ("", "😀", "上帝", "¡!"):
         assert voice.speak(text, "es", 1.0).shape == (0,)
     assert np.isfinite(voice.speak("Amén 😀 上帝 https://x.org/?a=1", "es", 1.25)).all()

@@ -13,7 +13,7 @@ from pipeline.captions.board import CaptionBoard
 from pipeline.config import schema
 from pipeline.core.metrics import Metrics
 from pipeline.server.hub import Hub
-from pipeline.server.voice_streams import VoiceStreams
+from pipeline.server.streams.voice_streams import VoiceStreams
 from scripts.support.records import health_record
 from tests.support.patience import PATIENCE_S
 
@@ -39,7 +39,7 @@ def served(
         async def refuse(_: object) -> None:
             raise AssertionError
 
-        await hub.start(on_command=refuse, health=health_record)  # type: ignore[arg-type]
+        await hub.start(on_command=refuse, health=health_record)
         voices.open()
 
         async def ask(path: str, method: str = "GET") -> tuple[asyncio.StreamReader, str]:

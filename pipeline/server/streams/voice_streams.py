@@ -18,8 +18,8 @@ from websockets.asyncio.server import ServerConnection
 from websockets.datastructures import Headers
 from websockets.http11 import Request, Response
 
-from pipeline.server.event_stream import EventStream
 from pipeline.server.pages import refuse, respond
+from pipeline.server.streams.event_stream import EventStream
 
 PATH = "/listen"
 _TYPE = "audio/mpeg"
