@@ -30,16 +30,6 @@ export class Listener {
     return this.#lang;
   }
 
-  /** The languages that can be heard now; null where nobody answers. */
-  async voices() {
-    try {
-      const response = await fetch("/listen");
-      return response.ok ? (await response.json()).langs : [];
-    } catch {
-      return null;
-    }
-  }
-
   /** Play a language; only in answer to a touch. `title` is what a locked screen shows. */
   start(lang, title) {
     this.#lang = lang;

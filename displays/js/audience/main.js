@@ -76,8 +76,6 @@ async function loadRest() {
       const { Speaker } = await import("./speaker.js");
       speaker = new Speaker(window.speechSynthesis);
     }
-    const { Listener } = await import("./listener.js");
-    listener = new Listener(new Audio(), askVoices);
     await askVoices();
     const { keepAwake } = await import("../shared/wakelock.js");
     staysAwake = await keepAwake();
@@ -89,8 +87,16 @@ async function loadRest() {
 
 /** Ask in which languages the church's voice can be heard, and offer that or the phone's own. */
 async function askVoices() {
-  if (!listener) return;
-  voices = (await listener.voices()) ?? voices;
+  try {
+    const response = await fetch("/listen");
+    voices = response.ok ? (await response.json()).langs : [];
+    if (voices.length > 0 && !listener) {
+      const { Listener } = await import("./listener.js");
+      listener = new Listener(new Audio(), askVoices);
+    }
+  } catch (error) {
+    console.info("not fetched:", error.message); // The network is gone: it stays as it was.
+  }
   offerVoice();
 }
 
@@ -108,15 +114,15 @@ function offerVoice() {
 
 function toggleAloud() {
   const { lang } = session;
-  const wasOn = Boolean(speaker?.isOn || listener.isOn);
+  const wasOn = Boolean(speaker?.isOn || listener?.isOn);
   const isChurch = voices.includes(lang);
   speaker?.stop();
-  listener.stop();
+  listener?.stop();
   if (!wasOn && isChurch) listener.start(lang, `${table.title} – ${languageName(lang)}`);
   else if (!wasOn && speaker.hasVoice(lang)) {
     speaker.start(session.captions.visible(lang), lang, languageName(lang));
   }
-  const isOn = Boolean(speaker?.isOn || listener.isOn);
+  const isOn = Boolean(speaker?.isOn || listener?.isOn);
   aloud.setAttribute("aria-pressed", isOn);
   if (isOn) showHint(isChurch ? table.church_headphones : table.headphones);
   else if (!wasOn) showHint(table.no_voice);
@@ -196,8 +202,8 @@ function onHello() {
   updateSettings();
   renderCaptions();
   resumeAloud();
-  askVoices();
-  if (!isRestAsked) afterPaint(loadRest);
+  if (isRestAsked) askVoices();
+  else afterPaint(loadRest);
   isRestAsked = true;
 }
 
