@@ -62,9 +62,8 @@ def test_whisper_hears_what_it_says_and_bad_input_is_no_hang(whisper_base: Path)
     with pytest.raises(EngineError) as unknown:
         voice.speak("hallo", "de", 1.0)
     assert unknown.value.code == "speech-no-voice"
-    hurried = Kokoro(model, section="speech", languages=("es",), threads=1, deadline_s=60.0)
-    hurried.load()
-    hurried._deadline_s = 0.3
+    hurried = Kokoro(model, section="speech", languages=("es",), threads=1, deadline_s=0.05)
+    hurried.load()  # a busy machine is no reason to give a voice up
     with pytest.raises(EngineError) as late:
         hurried.speak("Dios es amor y nunca te dejará. " * 62, "es", 1.0)
     assert late.value.code == "speech-late"
