@@ -111,7 +111,7 @@ class Kokoro:
                 self._model / FILE, options, providers=["CPUExecutionProvider"]
             )
             self.speak("1", self._languages[0], 1.0)  # the first run takes longer
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - onnxruntime has a class for each
             # On a machine that is at much else the first run may well be late.
             if isinstance(error, EngineError) and error.code == "speech-late":
                 return
