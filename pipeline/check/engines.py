@@ -20,14 +20,16 @@ from pipeline.engines.process import factory
 from pipeline.engines.process.engine_process import (
     EngineProcess,
     RecognizerProcess,
+    SpeakerProcess,
     TranslatorProcess,
 )
-from pipeline.engines.process.model_specs import server_specs
+from pipeline.engines.process.model_specs import server_specs, speech_languages
 from pipeline.engines.protocols import Recognizer, Translator
 from pipeline.engines.remote.api_server import RemoteEngine
 from pipeline.engines.remote.openai import OpenAi
 from pipeline.engines.remote.openai_speech import OpenAiSpeech
 from pipeline.engines.specification import FINAL, QUICK, SECOND, EngineSpec, Part
+from pipeline.engines.speech.espeak import RATE_HZ
 from pipeline.evaluation.golden_sentence import Golden, read_golden
 from pipeline.models.identity import advice, fingerprint
 from pipeline.models.registry import Role
@@ -39,6 +41,11 @@ Describe = Callable[[Settings], EngineSpec | None]
 
 _BUSY = 0.5
 """Real-time factor above which a recognizer has little time left for partials."""
+
+_SLOW_VOICE = 0.8
+"""Real-time factor of all languages together above which a voice cannot keep up."""
+_NUMBERS = "1, 2, 3, 4, 5, 6, 7, 8, 9, 10."
+"""What every language can say."""
 
 _SERVER_S = 5.0
 """Seconds after which a server that has not listed its models is as good as none."""
@@ -69,6 +76,7 @@ class EngineChecks:
         self._settings = settings
         self._recognizer: RecognizerProcess | None = None
         self._translators: dict[str, TranslatorProcess] = {}
+        self._speaker: SpeakerProcess | None = None
         # Now: when the engines are loaded, what they took is no longer free.
         self._free_before = psutil.virtual_memory().available
 
@@ -91,6 +99,8 @@ class EngineChecks:
         for narrowed in self._settings.by_target():
             yield from self._translator_checks(narrowed, f"-{narrowed.translate.target}")
         yield from self._server_checks()
+        if self._settings.speech.enabled:
+            yield Check("speech", "Trying the voice", self._speak)
         # Behind them: only now are all of them loaded, as they will be in the service.
         yield Check("memory", "Adding up the memory", self._memory)
         if self._settings.translate.compare.engine != "none":
@@ -195,9 +205,31 @@ class EngineChecks:
             return Passed(error.message, fix, error.code)
         return Passed(f"{loaded.message} {tried.message}", tried.advice, tried.code)
 
+    def _speak(self) -> Passed:
+        """Try the voice in each language; a service goes on without it."""
+        try:
+            self._speaker = factory.speaker_process(self._settings, restarts=False)
+            if self._speaker is None:
+                return Passed("Not asked for.")
+            self._speaker.load()
+            langs, start_s, spoken_s = speech_languages(self._settings), time.perf_counter(), 0.0
+            for lang in langs:
+                spoken_s += len(self._speaker.speak(_NUMBERS, lang, 1.0)) / RATE_HZ
+        except (ConfigError, EngineError, ModelError) as error:
+            fix = f"{error.fix} A service goes on without a voice; phones have their own."
+            return Passed(error.message, fix.lstrip(), error.code)
+        factor = (time.perf_counter() - start_s) / max(spoken_s, 0.1)
+        named = " and ".join(language(lang).name for lang in langs)
+        said = f"{self._speaker.name} speaks {named}, real-time factor {factor:.2f}"
+        if factor * len(langs) <= _SLOW_VOICE:
+            return Passed(f"{said}.")
+        fix = 'Speak fewer languages (speech.languages), or set speech.engine = "espeak".'
+        return Passed(f"{said}: it will be silent when the machine is busy.", fix, "speech-slow")
+
     @property
     def _engines(self) -> list[EngineProcess]:
-        every = [*([self._recognizer] if self._recognizer else ()), *self._translators.values()]
+        alone = [each for each in (self._recognizer, self._speaker) if each]
+        every: list[EngineProcess] = [*alone, *self._translators.values()]
         return list({id(each): each for each in every}.values())
 
     def _recognize(self) -> Passed:

@@ -294,6 +294,20 @@ class Translate(Section):
         return self.model_copy(update=alone)
 
 
+class Speech(Section):
+    """[speech]"""
+
+    # Off: each language takes half a processor core.
+    enabled: bool = False
+    engine: Literal["kokoro", "espeak"] = "kokoro"
+    model: Annotated[str, Field(min_length=1)] = "kokoro-82m-int8"
+    languages: tuple[Lang, ...] = ()
+    fastest: Annotated[float, Field(ge=1, le=2)] = 1.25
+    threads: Threads = 1
+    deadline_s: Annotated[float, Field(gt=0, le=60)] = 8.0
+    max_listeners: Annotated[int, Field(ge=1, le=10_000)] = 300
+
+
 class Server(Section):
     """[server]"""
 
@@ -385,6 +399,7 @@ class Settings(BaseSettings):
     dictionary: Dictionary = Dictionary()
     church: Church = Church()
     translate: Translate = Translate()
+    speech: Speech = Speech()
     servers: dict[str, ModelServer] = {}
     server: Server = Server()
     publish: Publish = Publish()
@@ -400,6 +415,16 @@ class Settings(BaseSettings):
     @model_validator(mode="after")
     def _outputs_show_what_there_is(self) -> Settings:
         refuse_unknown(self.outputs, [*self.translate.langs, self.translate.source])
+        return self
+
+    @model_validator(mode="after")
+    def _what_is_spoken_is_shown(self) -> Settings:
+        if others := set(self.speech.languages) - set(self.translate.langs):
+            msg = (
+                f"speech.languages: {', '.join(sorted(others))} is no caption language; those are: "
+                f"{', '.join(self.translate.langs)}"
+            )
+            raise ValueError(msg)
         return self
 
     @model_validator(mode="after")

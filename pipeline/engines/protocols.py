@@ -1,4 +1,4 @@
-"""Protocols of the engines: speech to text, and text to text in another language.
+"""Protocols of the engines: speech to text, text to text in another language, text to speech.
 
 A file here imports one heavy library, inside `load` (or `open`), so that importing this package
 costs nothing. An engine belongs to one thread; nothing here is safe to share.
@@ -89,6 +89,23 @@ class Translator(Protocol):
 
         With `rivals`, translations by others and perhaps none, an engine that can looks at several
         translations and returns `alternatives`, the rivals among them.
+        """
+
+
+class Speaker(Protocol):
+    """Text to speech."""
+
+    @property
+    def name(self) -> str:
+        """Short engine name: `kokoro`, `espeak`."""
+
+    def load(self) -> None:
+        """Load the model and warm it up. Raises ModelError."""
+
+    def speak(self, text: str, lang: str, rate: float) -> Pcm:
+        """Return `text` as speech at 24 kHz, shape (n,); empty where nothing can be said.
+
+        `rate` 1.25 is a quarter faster. Raises EngineError.
         """
 
 

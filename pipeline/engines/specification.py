@@ -8,10 +8,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal
 
-from pipeline.engines.protocols import Recognizer, Translator
+from pipeline.engines.protocols import Recognizer, Speaker, Translator
 
-Kind = Literal["whisper", "moonshine", "marian", "gemma", "exllamav2", "openai"]
+Kind = Literal["whisper", "moonshine", "marian", "gemma", "exllamav2", "openai", "kokoro", "espeak"]
 
+SPEAKERS: frozenset[Kind] = frozenset({"kokoro", "espeak"})
 RECOGNIZERS: frozenset[Kind] = frozenset({"whisper", "moonshine"})
 
 GPU_SHARES: Mapping[Kind, tuple[float, ...]] = {
@@ -21,6 +22,8 @@ GPU_SHARES: Mapping[Kind, tuple[float, ...]] = {
     "gemma": (1.0, 0.5, 0.0),
     "exllamav2": (1.0,),
     "openai": (1.0,),
+    "kokoro": (1.0,),
+    "espeak": (1.0,),
 }
 """Shares of the requested GPU layers, tried in this order after GPU failures."""
 
@@ -31,6 +34,8 @@ _CLASSES: Mapping[Kind, tuple[str, str]] = {
     "gemma": ("llama_cpp.gemma", "Gemma"),
     "exllamav2": ("exllama", "ExLlama"),
     "openai": ("remote.openai", "OpenAi"),
+    "kokoro": ("speech.kokoro", "Kokoro"),
+    "espeak": ("speech.espeak", "Espeak"),
 }
 """Module and class of each kind, by name: a process for one engine imports that one only."""
 
@@ -141,10 +146,23 @@ SECOND = Part(
     niceness=10,
 )
 """Niceness 10 is about a tenth of the others' share of a busy core."""
+SPEECH = Part(
+    "speech",
+    "the voice",
+    "nobody hears the captions",
+    waits=False,
+    oom_score_adj=950,
+    niceness=10,
+)
 
 
-def make(spec: EngineSpec) -> Recognizer | Translator:
+def make(spec: EngineSpec) -> Recognizer | Translator | Speaker:
     """Return the engine, not yet loaded."""
+    if spec.kind in SPEAKERS:
+        speaker: Speaker = _class(*_CLASSES[spec.kind])(
+            spec.model, section=spec.section, **spec.arguments
+        )
+        return speaker
     return make_recognizer(spec) if spec.kind in RECOGNIZERS else make_translator(spec)
 
 

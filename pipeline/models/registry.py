@@ -25,13 +25,14 @@ from pipeline.core.errors import ModelError
 from pipeline.core.resources import SHIPPED_MODELS, bundled
 
 CaptionRole = Literal["stt", "marian", "gemma"]
-Role = CaptionRole | Literal["embedding"]
+Role = CaptionRole | Literal["embedding", "speech"]
 
 KEYS: Mapping[Role, str] = {
     "stt": "stt.model",
     "marian": "translate.partial.model",
     "gemma": "translate.final.model",
     "embedding": "learn.embedding",
+    "speech": "speech.model",
 }
 """The setting that names the model of each role."""
 CAPTION_ROLES: tuple[CaptionRole, ...] = get_args(CaptionRole)

@@ -12,7 +12,7 @@ from pipeline.captions.board import CaptionBoard
 from pipeline.core.errors import ProtocolError, quoted
 from pipeline.core.types import KINDS, Kind
 from pipeline.protocol.caption import CaptionMessage
-from pipeline.server.event_stream import query_of
+from pipeline.server.streams.event_stream import query_of
 
 
 @dataclass(frozen=True, slots=True)

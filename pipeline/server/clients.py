@@ -12,8 +12,8 @@ from pipeline.core.metrics import Metrics
 from pipeline.core.percentiles import nearest_rank
 from pipeline.core.types import KINDS, Kind
 from pipeline.protocol.messages import DisplayGroup, GlassTimes, SlowDisplay
-from pipeline.server.event_stream import EventWriter
 from pipeline.server.rate_limits import TokenBucket
+from pipeline.server.streams.event_stream import EventWriter
 from pipeline.server.transport import address_of
 
 BACKLOG_BYTES = 256 * 1024

@@ -28,7 +28,6 @@ from pipeline.core.metrics import Metrics
 from pipeline.core.types import Mode, State
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.protocol.codec import encode, error
-from pipeline.protocol.commands import CommandMessage
 from pipeline.protocol.messages import (
     PROTOCOL,
     AliveMessage,
@@ -44,15 +43,17 @@ from pipeline.records.health import HealthRecord
 from pipeline.server.addresses import page_address
 from pipeline.server.boards import Boards, Subscription
 from pipeline.server.branding import branding_at_start
+from pipeline.server.buttons import Buttons
 from pipeline.server.clients import Client, Clients, DisplayLatency
-from pipeline.server.event_stream import EventStream, EventWriter
 from pipeline.server.inbound import Incoming, OnCommand
-from pipeline.server.live_subtitles import LiveSubtitles
 from pipeline.server.operator_feed import OperatorFeed
 from pipeline.server.pages import refuse, shipped_pages
 from pipeline.server.past_routes import PastRoutes
 from pipeline.server.rate_limits import REFUSED, ConnectionLimiter
 from pipeline.server.routes import DOWN, Endpoints
+from pipeline.server.streams.event_stream import EventStream, EventWriter
+from pipeline.server.streams.live_subtitles import LiveSubtitles
+from pipeline.server.streams.voice_streams import SoundStream, VoiceStreams
 from pipeline.server.transport import Transport, address_of, take_limits
 from pipeline.server.volunteers import Volunteers
 
@@ -109,13 +110,15 @@ class Hub:
         past: Archive | None = None,
         church: schema.Church | None = None,
         subtitles: LiveSubtitles | None = None,
+        voices: VoiceStreams | None = None,
     ) -> None:
         """Read the pages. Raises ServerError.
 
         `boards` are one a target language, the first target's first. `down`: in these states
         /healthz says that this server is of no use. One of `ack_every` displays is asked to tell
         what it has painted. The pages show name, logo and colour of `church`. Without `past` no
-        services that are over can be read and downloaded, without `subtitles` no stream's.
+        services that are over can be read and downloaded, without `subtitles` no stream's; without
+        `voices` nothing can be heard.
         """
         self._boards = Boards(boards)
         self._settings = settings
@@ -129,7 +132,9 @@ class Hub:
             boards=lambda: self._boards,
             down=down,
             subtitles=subtitles,
+            voices=voices,
         )
+        self._voices = voices
         self._state: State = "starting"
         self._reason = ""
         self._notice = NoticeMessage()
@@ -138,6 +143,8 @@ class Hub:
         self._glass = DisplayLatency()
         self.operators = OperatorFeed(self._clients, self._glass)
         self._volunteers = volunteers or Volunteers(None)
+        # `start` sets it.
+        obey: OnCommand = lambda command: self._on_command(command)  # noqa: E731, PLW0108
         self._incoming = Incoming(
             self._clients,
             metrics,
@@ -145,10 +152,11 @@ class Hub:
             token=token,
             volunteers=self._volunteers,
             address=settings.address,
-            on_command=self._obey,
+            on_command=obey,
             on_operator=self._let_in,
         )
         self._past = PastRoutes(past, settings.past_services, self._incoming.admit)
+        self._buttons = Buttons(self._incoming.admit, obey, lambda: self._console())  # noqa: PLW0108 - `start` sets it
         self._limiter = ConnectionLimiter(
             settings.max_clients, settings.max_per_address, self._incoming.trusted
         )
@@ -209,8 +217,9 @@ class Hub:
         self._clients.send(recipients, encode(message))
 
     def watchers(self) -> Counter[str]:
-        """Count the displays by language."""
-        return self._clients.watchers()
+        """Count the displays and listeners by language."""
+        listeners = self._voices.watchers() if self._voices else Counter[str]()
+        return self._clients.watchers() + listeners
 
     def set_state(self, state: State, reason: str = "") -> None:
         """Send the daemon's state to everyone, if it has changed."""
@@ -258,6 +267,8 @@ class Hub:
             return refuse(HTTPStatus.TOO_MANY_REQUESTS, REFUSED[refusal], {"Retry-After": "10"})
         if self._past.answers(request):
             return self._past.answer(request, address)
+        if self._buttons.answers(request):
+            return self._buttons.answer(request, address)
         kept = KEPT if address in self._incoming.trusted else 0
         full = len(self._clients) >= self._settings.max_clients + kept
         return self._endpoints.answer(request, full=full)
@@ -296,7 +307,10 @@ class Hub:
     # The socket
 
     async def _serve(self, connection: ServerConnection) -> None:
-        """Serve one display, by a socket or a stream of events, until it leaves."""
+        """Serve one display, by a socket or a stream of events, or a listener until it leaves."""
+        if isinstance(connection.response, SoundStream) and self._voices:
+            await self._voices.serve(connection, connection.response)
+            return
         events = EventWriter() if isinstance(connection.response, EventStream) else None
         try:
             # A stream has been looked at before it was opened, and could not be told any more.
@@ -348,9 +362,6 @@ class Hub:
         client.backlog += len(hello) + len(earlier)
         for message in filter(None, (hello, earlier)):
             self._clients.send([client], message)
-
-    def _obey(self, command: CommandMessage) -> Awaitable[None] | None:
-        return self._on_command(command)
 
     def _let_in(self, client: Client) -> None:
         """Bring a new operator up to date, also with what a dry-run hides from the others."""

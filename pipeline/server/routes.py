@@ -15,11 +15,13 @@ from pipeline.core.metrics import CONTENT_TYPE, Metrics
 from pipeline.core.types import State
 from pipeline.server.addresses import qr_svg, wifi_text
 from pipeline.server.boards import Boards
-from pipeline.server.event_stream import CONTENT_TYPE as EVENTS
-from pipeline.server.event_stream import open_stream
-from pipeline.server.live_subtitles import PREFIX as SUBTITLES
-from pipeline.server.live_subtitles import LiveSubtitles
 from pipeline.server.pages import Pages, refuse, respond
+from pipeline.server.streams.event_stream import CONTENT_TYPE as EVENTS
+from pipeline.server.streams.event_stream import open_stream
+from pipeline.server.streams.live_subtitles import PREFIX as SUBTITLES
+from pipeline.server.streams.live_subtitles import LiveSubtitles
+from pipeline.server.streams.voice_streams import PATH as VOICE
+from pipeline.server.streams.voice_streams import VoiceStreams
 
 _WIFI_NAME, _WIFI_PASSWORD = 32, 63  # the longest that Wi-Fi has
 
@@ -40,12 +42,13 @@ class Endpoints:
         boards: Callable[[], Boards],
         down: frozenset[State] = DOWN,
         subtitles: LiveSubtitles | None = None,
+        voices: VoiceStreams | None = None,
     ) -> None:
         """Take the pages.
 
         `health` gives the fields of /healthz, `state` among them: in one of `down` it answers 503.
         `address` gives the audience page's address, `boards` what can be read there. Without
-        `subtitles` there are none for streams.
+        `subtitles` there are none for streams, without `voices` nothing can be heard.
         """
         self._pages = pages
         self._metrics = metrics
@@ -54,8 +57,11 @@ class Endpoints:
         self._boards = boards
         self._down = down
         self._subtitles = subtitles
+        self._voices = voices or VoiceStreams((), 0)
 
-    def answer(self, request: Request, *, full: bool) -> Response | None:
+    def answer(  # noqa: PLR0912 - one case an address
+        self, request: Request, *, full: bool
+    ) -> Response | None:
         """Answer a request; None lets the socket open, unless the hall is `full`."""
         if request.method not in ("GET", "HEAD"):
             return refuse(HTTPStatus.METHOD_NOT_ALLOWED, "Use GET.", {"Allow": "GET, HEAD"})
@@ -82,6 +88,8 @@ class Endpoints:
                 response = respond(HTTPStatus.OK, body, "application/json")
             case "/qr.svg" | "/wifi.svg":
                 response = self._code(request)
+            case path if path == VOICE or path.startswith(f"{VOICE}/"):
+                response = self._voices.answer(request)
             case path if path.startswith(SUBTITLES):
                 response = self._answer_subtitles(request)
             case _:

@@ -20,10 +20,10 @@ from websockets.protocol import State
 from pipeline.config import schema
 from pipeline.core.errors import ServerError
 from pipeline.server.addresses import answer_plain, unbound
-from pipeline.server.event_stream import EventStream
 from pipeline.server.listening import Doors, Listener, listeners
 from pipeline.server.pages import SECURITY
 from pipeline.server.rate_limits import ConnectionLimiter
+from pipeline.server.streams.event_stream import EventStream
 from pipeline.server.tls import Certificate
 
 if TYPE_CHECKING:  # the settings take half a second to import, for two numbers

@@ -47,7 +47,7 @@ def gibberish(text: str, lang: str) -> str:
     if _CONTROL.search(text):
         return "control-tokens"
     own = language(lang).script
-    letters = Counter(_script(sign) for sign in text if sign.isalpha())
+    letters = Counter(script_of(sign) for sign in text if sign.isalpha())
     foreign = sum(count for script, count in letters.items() if script not in own)
     # Of a language that is not in languages.toml no script is known, and nothing is said.
     if own and foreign >= _MIN_LETTERS and 2 * foreign > letters.total():
@@ -55,7 +55,7 @@ def gibberish(text: str, lang: str) -> str:
     return ""
 
 
-def _script(letter: str) -> str:
+def script_of(letter: str) -> str:
     """Return the first word of a letter's name, which is its script for all that matter here."""
     return unicodedata.name(letter, "").partition(" ")[0].partition("-")[0]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pipeline.audio.protocols import AudioSource, SongDetector, SpeechDetector
 from pipeline.engines.process.engine_process import EngineProcess
 from pipeline.engines.process.sharing import process_of
-from pipeline.engines.protocols import Recognizer, Translator
+from pipeline.engines.protocols import Recognizer, Speaker, Translator
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +37,8 @@ class Engines:
     """Those of each target language, in the order of the settings."""
     compare: Translator | None = None
     """A second final translator, in rehearsals."""
+    speaker: Speaker | None = None
+    """Speaks the captions to who listens."""
     songs: SongDetector | None = None
     """Tells song from speech; without it only operators hold captions while there is song."""
 
@@ -50,6 +52,7 @@ class Engines:
             quick, final = target.stages(is_first=number == 0)
             places += [(quick, target.partial), (final, target.final)]
         places.insert(3, ("compare", self.compare))
+        places.append(("speech", self.speaker))
         found: dict[int, tuple[str, EngineProcess]] = {}
         for stage, engine in places:
             if (process := process_of(engine)) is not None:

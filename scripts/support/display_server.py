@@ -15,6 +15,7 @@ from pipeline.core.types import Caption, Mode, State
 from pipeline.protocol.caption import CaptionMessage, TargetText
 from pipeline.protocol.commands import CommandMessage
 from pipeline.server.hub import Hub
+from pipeline.server.streams.voice_streams import VoiceStreams
 from pipeline.session.past_services import PastServices
 from scripts.support.captions import caption
 from scripts.support.records import health_record
@@ -42,10 +43,12 @@ class DisplayServer:
         sessions: Path | None = None,
         server: Mapping[str, Any] | None = None,
         church: schema.Church | None = None,
+        voices: VoiceStreams | None = None,
     ) -> None:
         """`extra_targets` are languages beside `target`, `sessions` is the folder of past
-        services, `server` are more of its settings.
+        services, `server` are more of its settings, `voices` what can be heard.
         """
+        self._voices = voices
         self._ack_every = ack_every
         self.mode: Mode = mode
         self.boards = _boards(session, (target, *extra_targets), history)
@@ -102,7 +105,10 @@ class DisplayServer:
                 ack_every=self._ack_every,
                 past=PastServices(self._sessions) if self._sessions else None,
                 church=self._church,
+                voices=self._voices,
             )
+            if self._voices:
+                self._voices.open()
             hub.set_state(state)
             await hub.start(on_command=self._command, health=health_record)
             return hub

@@ -17,7 +17,7 @@ UNIT = ROOT / "tests" / "unit"
 
 PACKAGES = [
     *("core", "config", "text", "dictionary", "church", "records", "protocol", "audio", "models"),
-    *("engines", "captions", "session", "workers", "server", "publish", "outputs"),
+    *("engines", "captions", "session", "workers", "voice", "server", "publish", "outputs"),
     *("evaluation", "tuning", "check"),
     *("review", "learning", "daemon", "cli"),
 ]

@@ -133,12 +133,12 @@ class Hall:
             self.finals.clear()
         self.gone_ids.clear()
         self.outlets: list[tuple[Outlet, WebRecorder]] = []
-        for feed in self.context.outputs.values():
+        for feed in self.context.outside.outputs.values():
             feed.start(print)
             self.outlets += [(each, self.stream) for each in feed._streams]
             self.outlets += [(each, self.screen) for each in feed._screens]
         self.store.clear()  # a publisher's first act at the broker
-        publisher = self.context.publisher
+        publisher = self.context.outside.publisher
         assert publisher
         for lang, messages in self.context.captions().items():
             for message in messages:
@@ -153,7 +153,7 @@ class Hall:
             server.go_on()
         for outlet, _ in self.outlets:
             outlet.forget()
-        for feed in self.context.outputs.values():
+        for feed in self.context.outside.outputs.values():
             feed.close()
         self.context.recorder.close(10)
 
@@ -280,7 +280,7 @@ class Hall:
 
     def publish(self) -> None:
         """Do what a publisher does with a broker."""
-        publisher = self.context.publisher
+        publisher = self.context.outside.publisher
         assert publisher
         while message := publisher._backlog.first():
             self.store[message.subject] = message.data
@@ -323,7 +323,7 @@ class Hall:
 
     def look_at_streams(self) -> None:
         """Read the subtitles of all languages as players do."""
-        subtitles = self.context.subtitles
+        subtitles = self.context.outside.subtitles
         assert subtitles
         self.hear(_LATE_S)
 
@@ -595,7 +595,7 @@ def play(kind: tuple[tuple[str, ...], tuple[str, str]], steps: list[Step]) -> No
     """Hold a service of these steps; raise AssertionError where something gets out."""
     with TemporaryDirectory() as directory, pytest.MonkeyPatch.context() as patch:
         hall = Hall(Path(directory) / "run-0", *kind)
-        patch.setattr("pipeline.daemon.context.context.time", hall.clock)
+        patch.setattr("pipeline.daemon.context.gate.time", hall.clock)
         for name in ("fsync", "fdatasync"):  # no test cuts the power
             patch.setattr(os, name, lambda _: None)
         with hall.stream, hall.screen:

@@ -31,6 +31,8 @@ let table = words("en");
 let isRestAsked = false;
 let sheet = null;
 let speaker = null;
+let listener = null;
+let voices = []; // languages that the church's own voice speaks
 let hintTimer = 0;
 let staysAwake = true;
 
@@ -69,9 +71,9 @@ async function loadRest() {
   if (window.speechSynthesis) {
     // Ready before it is asked for: a phone speaks only in answer to a touch.
     speaker = new Speaker(window.speechSynthesis);
-    aloud.hidden = false;
   }
   try {
+    await askVoices();
     const { keepAwake } = await import("../shared/wakelock.js");
     staysAwake = await keepAwake();
     updateSettings();
@@ -80,13 +82,47 @@ async function loadRest() {
   }
 }
 
+/** Ask in which languages the church's voice can be heard, and offer that or the phone's own. */
+async function askVoices() {
+  try {
+    const response = await fetch("/listen");
+    voices = response.ok ? (await response.json()).langs : [];
+    if (voices.length > 0 && !listener) {
+      const { Listener } = await import("./listener.js");
+      listener = new Listener(new Audio(), askVoices);
+    }
+  } catch (error) {
+    console.info("not fetched:", error.message); // The network is gone: it stays as it was.
+  }
+  offerVoice();
+}
+
+/** Offer the church's voice, which goes on while a phone is locked, else the phone's own. */
+function offerVoice() {
+  const isChurch = voices.includes(session.lang);
+  if (listener?.isOn && (!isChurch || listener.lang !== session.lang)) {
+    listener.stop();
+    aloud.setAttribute("aria-pressed", false);
+  }
+  aloud.dataset.label = isChurch ? "church_voice" : "read_aloud";
+  aloud.setAttribute("aria-label", table[aloud.dataset.label]);
+  aloud.hidden = !isChurch && !speaker;
+}
+
 function toggleAloud() {
   const { lang } = session;
-  if (speaker.isOn) speaker.stop();
-  else if (speaker.hasVoice(lang)) speaker.start(session.captions.visible(lang), lang, languageName(lang));
-  aloud.setAttribute("aria-pressed", speaker.isOn);
-  if (speaker.isOn) showHint(table.headphones);
-  else if (!speaker.hasVoice(lang)) showHint(table.no_voice);
+  const wasOn = Boolean(speaker?.isOn || listener?.isOn);
+  const isChurch = voices.includes(lang);
+  speaker?.stop();
+  listener?.stop();
+  if (!wasOn && isChurch) listener.start(lang, `${table.title} – ${languageName(lang)}`);
+  else if (!wasOn && speaker.hasVoice(lang)) {
+    speaker.start(session.captions.visible(lang), lang, languageName(lang));
+  }
+  const isOn = Boolean(speaker?.isOn || listener?.isOn);
+  aloud.setAttribute("aria-pressed", isOn);
+  if (isOn) showHint(isChurch ? table.church_headphones : table.headphones);
+  else if (!wasOn) showHint(table.no_voice);
   else hint.hidden = true;
 }
 
@@ -162,7 +198,8 @@ function onHello() {
   updateSettings();
   renderCaptions();
   resumeAloud();
-  if (!isRestAsked) afterPaint(loadRest);
+  if (isRestAsked) askVoices();
+  else afterPaint(loadRest);
   isRestAsked = true;
 }
 
@@ -172,7 +209,7 @@ function onCaption({ caption, isNew, isNewlyFinal, before }) {
   renderCaptions();
   if (session.isBlank) speaker?.passOver([caption]);
   else if (speaker?.isOn) speaker.take(caption);
-  else if (isNewlyFinal) {
+  else if (isNewlyFinal && !listener?.isOn) {
     announce(textFor(caption, session.lang), before && textFor(before, session.lang));
   }
   if (followList.isFollowing && !list.hidden) connection.painted(caption.seq);

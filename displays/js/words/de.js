@@ -42,6 +42,8 @@ export const DE = {
   asleep: "Wenn der Bildschirm von selbst dunkel wird, wählen Sie in den Anzeige-Einstellungen des Handys eine längere Zeit.",
   read_aloud: "Untertitel vorlesen",
   headphones: "Die Untertitel werden vorgelesen. Bitte Kopfhörer benutzen.",
+  church_voice: "Hören: die Stimme der Gemeinde",
+  church_headphones: "Sie hören die Stimme der Gemeinde, auch bei ausgeschaltetem Bildschirm. Bitte Kopfhörer benutzen.",
   no_voice: "Dieses Gerät hat keine Stimme für diese Sprache. In seinen Einstellungen lässt sich unter „Sprachausgabe“ eine hinzufügen.",
   not_today: "Heute gibt es keine Untertitel auf {language}.",
 };

@@ -42,6 +42,8 @@ export const EN = {
   asleep: "If the screen goes dark by itself, choose a longer time in the phone's own display settings.",
   read_aloud: "Read captions aloud",
   headphones: "Captions are read aloud. Please use headphones.",
+  church_voice: "Listen: the church’s voice",
+  church_headphones: "You hear the church’s voice, also while the screen is off. Please use headphones.",
   no_voice: "This device has no voice for this language. You can add one in its settings, under text-to-speech.",
   not_today: "No captions in {language} today.",
 };

@@ -42,6 +42,8 @@ export const ES = {
   asleep: "Si la pantalla se apaga sola, elija un tiempo más largo en los ajustes de pantalla del teléfono.",
   read_aloud: "Leer los subtítulos en voz alta",
   headphones: "Los subtítulos se leen en voz alta. Use auriculares, por favor.",
+  church_voice: "Escuchar: la voz de la iglesia",
+  church_headphones: "Oye la voz de la iglesia, también con la pantalla apagada. Use auriculares, por favor.",
   no_voice: "Este dispositivo no tiene voz para este idioma. Puede añadirla en sus ajustes, en «Texto a voz».",
   not_today: "Hoy no hay subtítulos en {language}.",
 };

@@ -42,6 +42,8 @@ export const FR = {
   asleep: "Si l’écran s’éteint tout seul, choisissez une durée plus longue dans les réglages d’affichage du téléphone.",
   read_aloud: "Lire les sous-titres à voix haute",
   headphones: "Les sous-titres sont lus à voix haute. Merci d’utiliser des écouteurs.",
+  church_voice: "Écouter : la voix de l’église",
+  church_headphones: "Vous entendez la voix de l’église, même écran éteint. Merci d’utiliser un casque.",
   no_voice: "Cet appareil n’a pas de voix pour cette langue. Vous pouvez en ajouter une dans ses réglages, sous « Synthèse vocale ».",
   not_today: "Pas de sous-titres en {language} aujourd’hui.",
 };

@@ -42,6 +42,8 @@ export const PT = {
   asleep: "Se a tela escurecer sozinha, escolha um tempo maior nos ajustes de tela do celular.",
   read_aloud: "Ler as legendas em voz alta",
   headphones: "As legendas são lidas em voz alta. Use fones de ouvido, por favor.",
+  church_voice: "Ouvir: a voz da igreja",
+  church_headphones: "Você ouve a voz da igreja, mesmo com a tela apagada. Use fones de ouvido, por favor.",
   no_voice: "Este aparelho não tem voz para este idioma. Você pode adicionar uma nos ajustes, em “Conversão de texto em voz”.",
   not_today: "Hoje não há legendas em {language}.",
 };

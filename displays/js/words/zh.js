@@ -42,6 +42,8 @@ export const ZH = {
   asleep: "如果屏幕自动变暗，请在手机的显示设置中选择更长的时间。",
   read_aloud: "朗读字幕",
   headphones: "正在朗读字幕，请使用耳机。",
+  church_voice: "收听：教会语音",
+  church_headphones: "正在播放教会语音，屏幕关闭后也会继续。请使用耳机。",
   no_voice: "此设备没有这种语言的语音。可以在设置的“文字转语音”中添加。",
   not_today: "今天没有{language}字幕。",
 };

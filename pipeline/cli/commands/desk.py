@@ -14,6 +14,7 @@ from pipeline.cli.options import Commands, add_command, settings_of
 from pipeline.config.schema import Settings
 from pipeline.core.errors import ServerError, SessionError
 from pipeline.server.addresses import EVERYWHERE, own_address, page_address
+from pipeline.server.buttons import ACTIONS, TOGGLES
 from pipeline.server.operator_token import kept_token
 from pipeline.server.volunteers import Volunteers
 
@@ -34,6 +35,8 @@ def add(commands: Commands) -> None:
     add_browser(parser)
     only = parser.add_mutually_exclusive_group()
     only.add_argument("--list", action="store_true", help="list paired volunteers")
+    says = "print the addresses of buttons for Stream Deck or Companion, with a token of their own"
+    only.add_argument("--buttons", metavar="NAME", help=says)
     says = "end the access of all devices of a volunteer"
     only.add_argument("--revoke", metavar="NAME", help=says)
 
@@ -44,7 +47,23 @@ def _desk(arguments: argparse.Namespace) -> int:
         volunteers = Volunteers(Path(settings.session.directory))
         volunteers.refresh()
         return _list(volunteers) if arguments.list else _revoke(volunteers, arguments.revoke)
+    if arguments.buttons:
+        return _buttons(settings, arguments.buttons)
     return _open(settings, browser=arguments.browser)
+
+
+def _buttons(settings: Settings, name: str) -> int:
+    server = settings.server
+    require_port(server)
+    token = Volunteers(Path(settings.session.directory)).add(name)
+    place = page_address(server.host, server.port, secure=bool(server.tls_cert))
+    for action in (*TOGGLES, *ACTIONS):
+        print(f"{action:18}{place}do/{action}?token={token}")
+    text = f"text=Lunch+is+ready&lang={settings.translate.source}"
+    print(f"{'notice':18}{place}do/notice?{text}&token={token}")
+    told = f"Whoever has these addresses can do this. To end it: desk --revoke {name!r}"
+    print(told, file=sys.stderr)
+    return 0
 
 
 def _list(volunteers: Volunteers) -> int:

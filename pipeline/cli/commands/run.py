@@ -161,7 +161,8 @@ def _caption(
         log.warning("old setting", advice=line)
     if mode == "live" and settings.translate.compare.engine != "none":
         log.info("not compared", reason="translate.compare is for rehearsals: dry-run and demo")
-    made = factory.engine_processes(settings, compare=mode != "live")
+    live = mode == "live"
+    made = factory.engine_processes(settings, compare=not live, speech=live)
     if settings.audio.input:
         # Before models load and a session begins: most mistakes of a first try are of this kind.
         factory.audio_file(settings).check()
@@ -182,6 +183,7 @@ def _caption(
                     ),
                 ),
                 compare=processes.compare,
+                speaker=processes.speaker,
             )
             return App(
                 settings,

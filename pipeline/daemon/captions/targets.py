@@ -57,8 +57,8 @@ class Targets:
         self._facts = context.facts
         self._hub = context.hub
         self._recorder = context.recorder
-        self._subtitles = context.subtitles
-        self._shown_elsewhere = tuple(context.outputs)
+        self._subtitles = context.outside.subtitles
+        self._shown_elsewhere = tuple(context.outside.outputs)
         self._settled: deque[Transcript] = deque(maxlen=_FILLED)
 
     def __iter__(self) -> Iterator[TargetCaptions]:

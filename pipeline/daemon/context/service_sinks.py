@@ -20,8 +20,9 @@ from pipeline.records.events import FaultEvent, SongEvent, SourceEvent
 from pipeline.records.translation import TranslationRecord
 from pipeline.records.utterance import UtteranceRecord
 from pipeline.server.hub import Hub
-from pipeline.server.live_subtitles import LiveSubtitles
+from pipeline.server.streams.live_subtitles import LiveSubtitles
 from pipeline.session.recorder import SessionRecorder
+from pipeline.voice.voice import Voice
 
 _OVER: tuple[State, ...] = ("ended", "fault")
 """States of a service that is over. Its last finals may still come, and nobody has unblanked."""
@@ -188,6 +189,31 @@ class SubtitleSink(Sink):
     def on_redaction(self, _: Redaction, removed: Removed) -> None:
         """Take the captions out of all segments."""
         take_back(self, removed)
+
+
+class VoiceSink(Sink):
+    """Has captions spoken to who listens."""
+
+    def __init__(self, voice: Voice) -> None:
+        self._voice = voice
+
+    def on_state(self, state: State, reason: str) -> None:  # noqa: ARG002 - for operators
+        """Be silent while the displays are blank."""
+        if state not in _OVER:
+            self._voice.set_blank(is_blank=state == "blank")
+
+    def on_caption(self, message: CaptionMessage, lang: str) -> None:
+        """Say what of it is settled."""
+        self._voice.take(message, lang)
+
+    def on_notice(self, texts: dict[str, str]) -> None:
+        """Say it once."""
+        self._voice.notice(texts)
+
+    def on_redaction(self, _: Redaction, removed: Removed) -> None:
+        """Say nothing of it that was not heard yet."""
+        take_back(self, removed)
+        self._voice.forget()
 
 
 class MetricsSink(Sink):

@@ -42,6 +42,7 @@ from pipeline.dictionary.store import Dictionary
 from pipeline.models.identity import used_models
 from pipeline.models.integrity import BackgroundHashing
 from pipeline.records.events import BrokenEvent, EndEvent, ModelsEvent
+from pipeline.workers.degradation import Rung
 from pipeline.workers.engines import Engines
 from pipeline.workers.group import WorkerGroup
 
@@ -151,12 +152,14 @@ class App:
         async with AsyncExitStack() as stops:  # in reverse, also where a start fails
             self._start_signals()
             stops.enter_context(watched(self._thread_ended))
-            for outputs in self._context.outputs.values():
+            for outputs in self._context.outside.outputs.values():
                 # After the record, whose stop settles the last final.
                 stops.push_async_callback(asyncio.to_thread, outputs.close)
+            if voice := self._context.outside.voice:
+                stops.push_async_callback(asyncio.to_thread, voice.close)
             record_models(self._context, self._reload.settings)
             stops.callback(self._stop_record)
-            if publisher := self._context.publisher:
+            if publisher := self._context.outside.publisher:
                 # After the server, whose stop tells everybody that the service has ended.
                 stops.push_async_callback(asyncio.to_thread, publisher.close)
             # Before the engines load: a port that is taken is told at once.
@@ -203,12 +206,33 @@ class App:
         A start that fails before has changed nothing: not the session that a crash left, no notes,
         no relay and no other program's screen.
         """
-        for outputs in self._context.outputs.values():
+        for outputs in self._context.outside.outputs.values():
             outputs.start(self._reports.emit)
         self._notes.take_up()
         self._context.recorder.start()
-        if publisher := self._context.publisher:
+        if publisher := self._context.outside.publisher:
             publisher.start(self._reports.emit, self._context.captions())
+        self._start_voice()
+
+    def _start_voice(self) -> None:
+        """Let captions be spoken. Nothing waits for it: a service without a voice is a service."""
+        voice, voices, speaker = (
+            self._context.outside.voice,
+            self._context.outside.voices,
+            self._engines.speaker,
+        )
+        if voice and voices and speaker:
+            # espeak-ng takes no time worth giving up.
+            costs = self._reload.settings.speech.engine == "kokoro"
+            ladders = [each.degradation for each in self._group.targets if costs]
+            voices.open()
+            voice.start(
+                speaker,
+                voices.spread,
+                self._reports.emit,
+                spare=lambda: any(each.rung is not Rung.FULL for each in ladders),
+                gone=voices.close,
+            )
 
     def _stop_record(self) -> None:
         if self._context.recorder.purging and not self.has_begun:

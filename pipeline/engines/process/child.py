@@ -122,7 +122,7 @@ def _serve(channel: Channel) -> None:
             _end_if_without_memory(error)
             answer = _refusal(error)
         answer["degraded_reason"] = engine.degraded_reason  # a server may be gone, or back
-        channel.send(answer, patience=Patience())
+        channel.send(answer, answer.pop("data", b""), patience=Patience())
 
 
 def _answer(
@@ -131,6 +131,9 @@ def _answer(
     if request["do"] == "score":
         scores = engine.score(request["text"], request["targets"])
         return {"is": "done", "value": {"scores": scores}}
+    if request["do"] == "speak":
+        pcm = engine.speak(request["text"], request["lang"], request["rate"])
+        return {"is": "done", "value": {}, "data": np.ascontiguousarray(pcm, np.float32).data}
     # While it is at a request, nothing but its cancellation is sent.
     engine.is_cancelled = channel.has_message
     if request["do"] == "recognize":

@@ -97,6 +97,8 @@ def _smaller(spec: EngineSpec) -> str:
             return f'a smaller {model}, or {compute_type} = "int8", needs less'
         case "marian":
             return f'{compute_type} = "int8" needs less'
+        case "kokoro" | "espeak":
+            return "fewer speech.languages, or speech.enabled = false, needs less"
     return f"a smaller {model} or {context} needs less"
 
 

@@ -1,7 +1,7 @@
 """An engine in a process of its own: what goes wrong in it ends that process and nothing else.
 
-`RecognizerProcess` and `TranslatorProcess` are engines like those that they start: each speaks to
-a child (`child`) over a socket, and `keeper` sees that there is one.
+`RecognizerProcess`, `TranslatorProcess` and `SpeakerProcess` are engines like those that they
+start: each talks to a child (`child`) over a socket, and `keeper` sees that there is one.
 
 Requests and answers are messages of `channel`:
 
@@ -13,6 +13,7 @@ Requests and answers are messages of `channel`:
 
     {"do": "cancel"} while it translates                             -> {"is": "error", ...}
     {"do": "score", "text", "targets", "log_level"}                   -> {"is": "done", "value"}
+    {"do": "speak", "text", "lang", "rate", "log_level"}   -> {"is": "done", "value": {}} + samples
 
 or {"is": "error", ...} with the fields of the StarkError; done and error also with the engine's
 `degraded_reason`. Before them the child gets the engine's description and answers
@@ -102,7 +103,7 @@ class EngineProcess(KeptProcess):
                         child.channel.send({"do": "cancel"}, patience=patience)
                         # Once: what comes now is the error, or a text that was done already.
                         is_cancelled = None
-                    answer, _ = child.channel.receive(patience)
+                    answer, sent = child.channel.receive(patience)
                     if answer["is"] != "text":
                         break
                     if on_text is not None:
@@ -120,6 +121,8 @@ class EngineProcess(KeptProcess):
             self._raise(answer, child)
         self.added_s = time.perf_counter() - start_s - answer["took_s"]
         value: dict[str, Any] = answer["value"]
+        if sent:
+            value["data"] = sent
         with self._counting:  # a score is asked for by another thread
             self.work = Work(
                 self.work.busy_s + answer["took_s"],
@@ -255,3 +258,18 @@ def _target_part(value: Mapping[str, Any]) -> TargetPart:
 def _encodable(text: str) -> str:
     """Return `text` with a question mark for every half of a character."""
     return text.encode(errors="replace").decode()
+
+
+class SpeakerProcess(EngineProcess):
+    """A Speaker in a process of its own. While that is being replaced a call raises at once."""
+
+    def speak(self, text: str, lang: str, rate: float) -> Pcm:
+        """Return `text` as speech at 24 kHz, shape (n,); empty where nothing can be said.
+
+        Raises EngineError; EngineGoneError where there is no process.
+        """
+        request = {"do": "speak", "text": _encodable(text), "lang": lang, "rate": rate}
+        # The engine keeps its own deadline; the second more is for one that cannot any more.
+        patience_s = self.spec.arguments["deadline_s"] + _GRACE_S
+        value = self._call(request, patience_s=patience_s)
+        return np.frombuffer(value.get("data", b""), np.float32)

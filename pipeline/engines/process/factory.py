@@ -19,11 +19,12 @@ from pipeline.config.schema import Compare, Final, Settings
 from pipeline.core.errors import ConfigError, EngineError, ModelError
 from pipeline.core.standing import Standing
 from pipeline.core.terms import WantedTerm
-from pipeline.core.types import Translation
+from pipeline.core.types import Pcm, Translation
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines.process.engine_process import (
     EngineProcess,
     RecognizerProcess,
+    SpeakerProcess,
     TranslatorProcess,
 )
 from pipeline.engines.process.model_specs import (
@@ -33,6 +34,7 @@ from pipeline.engines.process.model_specs import (
     marian_spec,
     moonshine_spec,
     openai_spec,
+    speech_spec,
 )
 from pipeline.engines.process.sharing import LanguageTranslator, Turns, process_of
 from pipeline.engines.prompts import language
@@ -42,6 +44,7 @@ from pipeline.engines.specification import (
     QUICK,
     RECOGNIZER,
     SECOND,
+    SPEECH,
     EngineSpec,
     Part,
     make_recognizer,
@@ -215,6 +218,26 @@ class BrokenTranslator:
         raise EngineError(self._error.code, self._error.message)
 
 
+class BrokenSpeaker:
+    """A Speaker that cannot be had: it says why (`error`) when it is to be loaded.
+
+    A service without a voice has captions all the same.
+    """
+
+    name = ""
+
+    def __init__(self, error: ModelError | ConfigError) -> None:
+        self._error = error
+
+    def load(self) -> None:
+        """Raises ModelError, ConfigError."""
+        raise self._error
+
+    def speak(self, text: str, lang: str, rate: float) -> Pcm:  # noqa: ARG002 - the protocol's
+        """Raises EngineError."""
+        raise EngineError(self._error.code, self._error.message)
+
+
 @dataclass(frozen=True, slots=True)
 class TargetProcesses:
     """The translators of an extra target."""
@@ -233,6 +256,7 @@ class EngineProcesses:
     final: TranslatorProcess | LanguageTranslator | BrokenTranslator | None
     compare: TranslatorProcess | None
     extra_targets: tuple[TargetProcesses, ...] = ()
+    speaker: SpeakerProcess | BrokenSpeaker | None = None
 
     def __enter__(self) -> Self:
         """Start all of them at once."""
@@ -248,6 +272,7 @@ class EngineProcesses:
     @property
     def _all(self) -> list[EngineProcess]:
         every: list[object] = [self.recognizer, self.partial, self.final, self.compare]
+        every.append(self.speaker)
         for target in self.extra_targets:
             every += [target.partial, target.final]
         found = map(process_of, every)
@@ -255,10 +280,10 @@ class EngineProcesses:
         return list({id(engine): engine for engine in found if engine is not None}.values())
 
 
-def engine_processes(settings: Settings, *, compare: bool) -> EngineProcesses:
+def engine_processes(settings: Settings, *, compare: bool, speech: bool = False) -> EngineProcesses:
     """Return the engines that the settings ask for, not yet started. Raises ModelError.
 
-    `compare`: with the second final translator, if there is one.
+    `compare`: with the second final translator, `speech`: with what speaks, if there is one.
     """
     second = compare_spec(settings) if compare else None
     finals = _final_processes(settings)
@@ -275,7 +300,25 @@ def engine_processes(settings: Settings, *, compare: bool) -> EngineProcesses:
             )
             for narrowed in settings.by_target()
         ),
+        speaker=_speaker(settings) if speech else None,
     )
+
+
+def _speaker(settings: Settings) -> SpeakerProcess | BrokenSpeaker | None:
+    try:
+        return speaker_process(settings)
+    except (ModelError, ConfigError) as error:
+        return BrokenSpeaker(error)
+
+
+def speaker_process(settings: Settings, *, restarts: bool = True) -> SpeakerProcess | None:
+    """Return what speaks in a process of its own, not yet started; None if nothing does.
+
+    Raises ModelError, ConfigError.
+    """
+    if (spec := speech_spec(settings)) is None:
+        return None
+    return SpeakerProcess(spec, SPEECH, **_process_options(settings, restarts=restarts))
 
 
 def _extra_partial(narrowed: Settings) -> TranslatorProcess | BrokenTranslator | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from pipeline.core.errors import ConfigError, ModelError
 from pipeline.core.resources import require_extra
 from pipeline.engines.prompts import Style, style_for
 from pipeline.engines.specification import EngineSpec
+from pipeline.engines.speech import espeak, kokoro
 from pipeline.models.automatic import require_languages, translator_name
 from pipeline.models.library import ModelLibrary
 from pipeline.models.registry import Role
@@ -151,3 +153,35 @@ def _style(settings: Settings, chosen: Partial | Final | Compare) -> Style:
     name = translator_name(settings, "gemma", chosen.model) if local else chosen.model
     model = ModelLibrary.of(settings).known.get(name)
     return (model.prompt if model else "") or style_for(name)
+
+
+def speech_languages(settings: Settings) -> tuple[str, ...]:
+    """Return the caption languages that are to be spoken and that the engine has a voice for."""
+    speech = settings.speech
+    wanted = speech.languages or settings.translate.langs
+    if speech.engine == "kokoro":
+        return tuple(lang for lang in wanted if lang in kokoro.LANGUAGES)
+    return tuple(lang for lang in wanted if espeak.can_speak(lang))
+
+
+def speech_spec(settings: Settings) -> EngineSpec | None:
+    """Return the description of what speaks, None if none does. Raises ModelError, ConfigError."""
+    speech = settings.speech
+    if not speech.enabled:
+        return None
+    langs, wanted = speech_languages(settings), speech.languages or settings.translate.langs
+    if not langs:
+        raise ConfigError(
+            "lang-unsupported",
+            f"[speech] {speech.engine} has no voice for {', '.join(wanted)}.",
+            'Set speech.engine = "espeak", or enabled = false: phones have voices of their own.',
+        )
+    arguments: dict[str, Any] = {"deadline_s": speech.deadline_s}
+    if speech.engine == "espeak":
+        program = Path(
+            shutil.which(espeak.PROGRAM) or espeak.PROGRAM
+        )  # `load` tells what is missing
+        return EngineSpec("espeak", "espeak", program, arguments, section="speech")
+    model = resolve("speech", speech.model, ModelLibrary.of(settings))
+    arguments |= {"languages": langs, "threads": speech.threads}
+    return EngineSpec("kokoro", "kokoro", model, arguments, section="speech")

@@ -23,6 +23,7 @@ from pipeline.core.resources import bundled
 from pipeline.evaluation.golden_sentence import Golden, read_golden
 from pipeline.models.resolve import resolve
 from tests.support.model_servers import Answer, free_port, says, scripted, serves
+from tests.support.needs import needs_program
 from tests.support.speech_servers import SPEECH_MODEL, hears
 
 GOLDEN = Golden(np.zeros(32_000, np.float32), {"en": "soul"}, {"en": ("soul",), "es": ("alma",)})
@@ -50,6 +51,19 @@ def test_a_gpu_that_is_not_there_is_yellow_and_the_recognizer_is_tried_on_the_cp
     assert (result.ok, result.code) == (True, "gpu-unavailable")
     assert result.fix.endswith('set stt.device = "cpu".')
     assert found["golden-stt"].ok
+
+
+def test_a_voice_is_tried_in_each_language_and_one_that_cannot_be_had_is_yellow(
+    tmp_path: Path,
+) -> None:
+    needs_program("espeak-ng")
+    asked = {"speech.enabled": True, "translate.targets": [{"lang": "fr"}]}
+    found = told("speech", asked | {"speech.engine": "espeak"})["speech"]
+    assert found.ok
+    assert found.message.startswith("espeak speaks Spanish and French")
+    missing = told("speech", asked | {"models.directory": str(tmp_path)})["speech"]
+    assert (missing.ok, missing.code) == (True, "model-not-pulled")
+    assert "stark-translate models pull kokoro-82m-int8" in missing.fix
 
 
 @pytest.mark.slow

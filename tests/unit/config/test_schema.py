@@ -143,3 +143,9 @@ def test_a_colour_has_six_digits() -> None:
     for colour in ("red", "#fff", "1f5673", "#1f5673; }"):
         with pytest.raises(ValidationError, match="is no colour such as"):
             Church(colour=colour)
+
+
+def test_only_caption_languages_are_spoken() -> None:
+    assert Settings.model_validate({"speech": {"languages": ["es"]}}).speech.languages == ("es",)
+    with pytest.raises(ValidationError, match=r"speech\.languages: fr is no caption language"):
+        Settings.model_validate({"speech": {"languages": ["es", "fr"]}})

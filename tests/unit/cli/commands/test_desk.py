@@ -110,3 +110,18 @@ def test_what_stands_in_the_way_is_told(
     assert main(["desk", "--sessions", "elsewhere", "--port", "1"]) == 1
     assert "[token-missing]" in capsys.readouterr().err
     assert opened == []
+
+
+def test_buttons_have_a_token_of_their_own_that_can_be_ended(
+    opened: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["desk", "--port", "8123", "--buttons", "Stream Deck"]) == 0
+    told = capsys.readouterr()
+    first = told.out.splitlines()[0]
+    assert first.startswith("pause-or-resume   http://127.0.0.1:8123/do/pause-or-resume?token=")
+    volunteers = Volunteers(Path("sessions"))
+    volunteers.refresh()
+    assert volunteers.name_of(first.partition("token=")[2]) == "Stream Deck"
+    assert "se-cret_1" not in told.out
+    assert main(["desk", "--revoke", "Stream Deck"]) == 0
+    assert opened == []

@@ -7,34 +7,23 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import cast
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from websockets.datastructures import Headers
 from websockets.http11 import Request
 
-from pipeline.captions.board import CaptionBoard
 from pipeline.captions.redaction import Redaction
-from pipeline.config.loader import load
 from pipeline.config.publishing import Publish
-from pipeline.core.types import Mode
 from pipeline.daemon.captions.coordinator import CaptionCoordinator
-from pipeline.daemon.context.context import make_context
-from pipeline.daemon.context.opening import OpenSession
 from pipeline.daemon.context.service_sinks import (
     MetricsSink,
-    OutputSink,
     PageSink,
     PublishSink,
     RecordSink,
-    SubtitleSink,
 )
-from pipeline.daemon.context.sinks import Screen
-from pipeline.dictionary.store import Dictionary
 from pipeline.publish.publisher import Publisher
 from pipeline.publish.stream import ServiceStatus
-from pipeline.session.recorder import SessionRecorder
 from scripts.support.web_recorder import WebRecorder
 from tests.support.commands import command
 from tests.support.coordinator import CoordinatorFixture, caption, utterance
@@ -63,27 +52,6 @@ def test_edits_are_shown_but_only_engines_captions_are_counted(setting: Coordina
     assert [line["target"]["text"] for line in journal] == ["gracia", "la gracia"]
 
 
-def test_a_rehearsal_and_a_demonstration_tell_nobody_outside(tmp_path: Path) -> None:
-    outside = {
-        "publish.nats": "nats://127.0.0.1:1",
-        "outputs.freeshow": "http://127.0.0.1:1",
-        "outputs.hls": True,
-    }
-    told = {PublishSink, OutputSink, SubtitleSink}
-    quick = {"dictionary.enabled": False, "church.verses": "off"}
-    settings = load(flags={"operator.token": "secret", **quick, **outside}).settings
-    for mode, kinds in (("live", told), ("dry-run", set()), ("demo", set())):
-        folder = tmp_path / mode
-        recorder = SessionRecorder(folder, source="en", targets=("es",), on_fault=print)
-        session = OpenSession(recorder, (CaptionBoard("test", "en", "es", 10),), None)
-        dictionary = Dictionary(settings)
-        context = make_context(settings, session, dictionary, cast("Mode", mode), Screen())
-        assert {type(sink) for sink in context.sinks} & told == kinds
-        is_sent = [bool(each) for each in (context.publisher, context.outputs, context.subtitles)]
-        assert is_sent == [mode == "live"] * 3
-        recorder.close(5)
-
-
 def test_each_program_has_its_language_and_keeps_it_awake(tmp_path: Path) -> None:
     with WebRecorder() as english, WebRecorder() as spanish, WebRecorder() as french:
         flags = {
@@ -95,7 +63,7 @@ def test_each_program_has_its_language_and_keeps_it_awake(tmp_path: Path) -> Non
             "translate.targets": [{"lang": "fr"}],
         }
         setting = CoordinatorFixture(tmp_path, flags)
-        outputs = setting.context.outputs
+        outputs = setting.context.outside.outputs
         assert set(outputs) == {"en", "es", "fr"}
         for feed in outputs.values():
             feed.start(print)
@@ -125,7 +93,7 @@ def test_what_an_operator_hides_or_edits_before_its_final_never_reaches_a_stream
 ) -> None:
     with WebRecorder() as server:
         setting = CoordinatorFixture(tmp_path, {"outputs.youtube": server.url})
-        (feed,) = setting.context.outputs.values()
+        (feed,) = setting.context.outside.outputs.values()
         feed.start(print)
         for key in (1, 2, 3):
             setting.coordinator.on_closed(utterance(key))
@@ -146,7 +114,7 @@ def test_a_service_that_ends_while_blank_lights_no_screen_and_sends_nothing(
     with WebRecorder() as screen, WebRecorder() as stream:
         flags = {"outputs.freeshow": screen.url, "outputs.youtube": stream.url}
         setting = CoordinatorFixture(tmp_path, flags)
-        (feed,) = setting.context.outputs.values()
+        (feed,) = setting.context.outside.outputs.values()
         feed.start(print)
         setting.facts.has_begun = True
         setting.commands.obey(command("blank"))
@@ -182,11 +150,11 @@ def test_each_language_reaches_the_subtitles_for_streams_and_can_be_taken_back(
 ) -> None:
     past_s = [0.0]
     clock = SimpleNamespace(time=lambda: 1_795_343_400.0, monotonic=lambda: past_s[0])
-    monkeypatch.setattr("pipeline.daemon.context.context.time", clock)
+    monkeypatch.setattr("pipeline.daemon.context.gate.time", clock)
     flags = {"outputs.hls": True, "translate.targets": [{"lang": "fr"}]}
     setting = CoordinatorFixture(tmp_path, flags)
     french = CaptionCoordinator(setting.context, setting.context.targets[1])
-    subtitles = setting.context.subtitles
+    subtitles = setting.context.outside.subtitles
     assert subtitles
 
     def read(lang: str) -> bytes:

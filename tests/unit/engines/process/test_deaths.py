@@ -76,12 +76,14 @@ def test_every_engine_names_settings_that_exist_and_are_its_own() -> None:
         ("gemma", "translate.compare"),
         ("exllamav2", "translate.final"),
         ("exllamav2", "translate.compare"),
+        ("kokoro", "speech"),
+        ("espeak", "speech"),
     ]
     assert {kind for kind, _ in engines} == set(get_args(Kind)) - {"openai"}
     for kind, section in engines:
         spec = EngineSpec(kind, kind, Path("/nowhere"), {}, section)
         words = without_memory(Cause(OUT_OF_MEMORY_CODE, ""), spec, 0).words
-        named = set(re.findall(r"(?:stt|translate)\.[\w.]*\w", words))
+        named = set(re.findall(r"(?:stt|translate|speech)\.[\w.]*\w", words))
         assert named
         assert named <= every
         assert all(name.startswith(f"{section}.") for name in named)

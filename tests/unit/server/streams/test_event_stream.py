@@ -16,7 +16,7 @@ from websockets.http11 import Request
 
 from pipeline.captions.board import CaptionBoard
 from pipeline.server import hub
-from pipeline.server.event_stream import EventWriter, query_of
+from pipeline.server.streams.event_stream import EventWriter, query_of
 from scripts.support.captions import caption
 from tests.support.hub import Service, in_loop, receive, serving, until
 from tests.support.needs import without

@@ -1,0 +1,1 @@
+"""Engines that speak: espeak-ng, and Kokoro with espeak-ng's phonemes."""

@@ -1,0 +1,163 @@
+"""Kokoro-82M, which speaks with a natural voice: onnxruntime, and espeak-ng for the phonemes."""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+import unicodedata
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pipeline.core.errors import EngineError, ModelError
+from pipeline.core.resources import bundled
+from pipeline.core.types import Pcm
+from pipeline.engines.speech import espeak
+from pipeline.text.spoken import pieces, sayable
+
+LANGUAGES = ("es", "fr", "pt")
+"""Those of which a voice ships in models/voices."""
+FILE = "kokoro.onnx"
+_MOST_CHARACTERS = 200
+"""Of a piece that is spoken at once: below 510 phonemes, and soon done."""
+_STYLES, _STYLE_SIZE = 510, 256
+_TIED = {
+    "a^ɪ": "I",
+    "a^ʊ": "W",
+    "e^ɪ": "A",
+    "o^ʊ": "O",
+    "ɔ^ɪ": "Y",
+    "ə^ʊ": "Q",
+    "d^z": "ʣ",
+    "d^ʒ": "ʤ",
+    "t^s": "ʦ",
+    "t^ʃ": "ʧ",
+    "s^s": "S",
+}
+"""Two sounds that are one sign of the model's."""
+_FOREIGN = re.compile(r"\([a-z^-]+\)")
+"""espeak-ng's notes that a word is of another language."""
+_CLAUSE = re.compile(r"([^,.;:!?…—]+)([,.;:!?…—]*)")
+_RUNS = (
+    *((1, ";:,.!?"), (9, '—…"()“” \u0303ʣʥʦʨᵝꭧAI'), (31, "O"), (33, "Q"), (35, "ST"), (39, "W")),
+    *((41, "Yᵊabcdef"), (50, "hijklmnopqrstuvwxyzɑɐɒæ"), (75, "βɔɕç"), (80, "ɖðʤə"), (85, "ɚɛɜ")),
+    *((90, "ɟ"), (92, "ɡ"), (99, "ɥ"), (101, "ɨɪʝ"), (110, "ɯɰŋɳɲɴø"), (118, "ɸθœ"), (123, "ɹ")),
+    *((125, "ɾɻ"), (128, "ʁɽʂʃʈʧ"), (135, "ʊʋ"), (138, "ʌɣɤ"), (142, "χʎ"), (147, "ʒʔ")),
+    *((156, "ˈˌː"), (162, "ʰ"), (164, "ʲ"), (169, "↓"), (171, "→↗↘"), (177, "ᵻ")),
+)
+_NUMBERS = {sign: number for first, run in _RUNS for number, sign in enumerate(run, first)}
+"""The model's number of each phoneme and punctuation mark, as its authors give it."""
+
+
+def tokens(text: str, lang: str, timeout_s: float) -> list[int]:
+    """Return the model's tokens of a text. Raises EngineError, ModelError."""
+    written = []
+    for clause in _CLAUSE.finditer(text):
+        # Clause by clause: espeak-ng leaves punctuation out, and the model goes by it.
+        said = _FOREIGN.sub("", espeak.phonemes(clause[1], lang, timeout_s))
+        for tied, sign in _TIED.items():
+            said = said.replace(tied, sign)
+        written.append(said.replace("^", "").strip() + clause[2][:1])
+    phonemes = " ".join(written)
+    known = (_NUMBERS.get(sign) for sign in unicodedata.normalize("NFD", phonemes))
+    return [number for number in known if number is not None]
+
+
+class Kokoro:
+    """Speaks with Kokoro. Belongs to one thread."""
+
+    name = "kokoro"
+    degraded_reason = ""
+    gpu_layers = 0
+
+    def __init__(
+        self,
+        model: Path,
+        *,
+        section: str,
+        languages: tuple[str, ...],
+        threads: int,
+        deadline_s: float,
+    ) -> None:
+        self._model = model
+        self._key = f"{section}.model"
+        self._languages = languages
+        self._threads = threads
+        self._deadline_s = deadline_s
+        self._session: Any = None
+        self._styles: dict[str, NDArray[np.float32]] = {}
+
+    def load(self) -> None:
+        """Load the model and say a word. Raises ModelError."""
+        espeak.program()
+        for lang in self._languages:
+            voice = bundled("models", "voices", f"{lang}.bin")
+            try:
+                self._styles[lang] = np.fromfile(voice, "<f4").reshape(_STYLES, 1, _STYLE_SIZE)
+            except (OSError, ValueError) as error:
+                fix = "Install the program again."
+                raise ModelError("model-broken", f"{voice}: {error}.", fix) from None
+        import onnxruntime  # noqa: PLC0415 - heavy libraries load with an engine
+
+        self._runtime = onnxruntime
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = self._threads
+        options.inter_op_num_threads = 1
+        try:
+            self._session = onnxruntime.InferenceSession(
+                self._model / FILE, options, providers=["CPUExecutionProvider"]
+            )
+            self.speak("1", self._languages[0], 1.0)  # the first run takes longer
+        except Exception as error:  # noqa: BLE001 - onnxruntime has a class for each
+            # On a machine that is at much else the first run may well be late.
+            if isinstance(error, EngineError) and error.code == "speech-late":
+                return
+            raise ModelError(
+                "model-broken",
+                f"{self._key}: onnxruntime cannot use {self._model / FILE}: {error}.",
+                "Pull it again: stark-translate models pull kokoro-82m-int8",
+            ) from None
+
+    def speak(self, text: str, lang: str, rate: float) -> Pcm:
+        """Return `text` as speech, shape (n,), espeak.RATE_HZ; empty where nothing can be said.
+
+        `rate` 1.25 is a quarter faster. Raises EngineError (speech-late, speech-failed,
+        speech-no-voice).
+        """
+        if lang not in self._styles:
+            raise EngineError("speech-no-voice", f"Kokoro has no voice for {lang!r} here.")
+        until_s = time.monotonic() + self._deadline_s
+        made = [
+            self._piece(piece, lang, rate, until_s)
+            for piece in pieces(sayable(text, lang), _MOST_CHARACTERS)
+        ]
+        return np.concatenate(made) if made else np.zeros(0, np.float32)
+
+    def _piece(self, text: str, lang: str, rate: float, until_s: float) -> Pcm:
+        ids = tokens(text, lang, max(0.1, until_s - time.monotonic()))[: _STYLES - 1]
+        given = {
+            "tokens": np.array([[0, *ids, 0]], np.int64),
+            "style": self._styles[lang][len(ids)],
+            "speed": np.array([rate], np.float32),
+        }
+        options = self._runtime.RunOptions()
+        # In the middle of a run: nobody hears what comes too late, and the next clause waits.
+        late = threading.Timer(max(0.0, until_s - time.monotonic()), _end, [options])
+        late.start()
+        try:
+            sound = self._session.run(None, given, options)[0]
+        except Exception as error:  # noqa: BLE001 - as above
+            if options.terminate:
+                said = f"A clause took longer than {self._deadline_s:.1f} s."
+                raise EngineError("speech-late", said) from None
+            raise EngineError("speech-failed", f"Kokoro: {error}.") from None
+        finally:
+            late.cancel()
+        return np.asarray(sound, np.float32).ravel()
+
+
+def _end(options: Any) -> None:
+    options.terminate = True

@@ -1,0 +1,110 @@
+"""Actions of the desk as plain HTTP, for Stream Deck, Companion and scripts: `GET /do/ACTION`.
+
+docs/PROTOCOL.md says what there is. Nothing of it cannot be taken back: "off the record", which
+removes a minute for good, is not among it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from http import HTTPStatus
+from typing import Literal, TypeAlias, get_args
+from urllib.parse import parse_qs, unquote
+
+import orjson
+from websockets.http11 import Request, Response
+
+from pipeline.core.errors import ProtocolError
+from pipeline.protocol.codec import parse
+from pipeline.protocol.commands import AckMessage, CommandMessage
+from pipeline.protocol.messages import ConsoleMessage
+from pipeline.server.pages import refuse, respond
+from pipeline.server.past_routes import Admit
+
+PREFIX = "/do"
+Action: TypeAlias = Literal[
+    "pause",
+    "resume",
+    "blank",
+    "unblank",
+    "song-hold",
+    "song-caption",
+    "song-auto",
+    "clear-notice",
+    "undo",
+]
+ACTIONS: tuple[Action, ...] = get_args(Action)
+"""Those that say only what they do; `notice` needs a text."""
+TOGGLES: Mapping[str, tuple[Callable[[ConsoleMessage], bool], Action, Action]] = {
+    "pause-or-resume": (lambda now: now.paused, "resume", "pause"),
+    "blank-or-unblank": (lambda now: now.blank, "unblank", "blank"),
+    "song-or-captions": (lambda now: now.song == "hold", "song-auto", "song-hold"),
+}
+"""For one button: whether it is so already, and what is done then and otherwise."""
+_STATUS = {
+    "too-many-attempts": HTTPStatus.TOO_MANY_REQUESTS,
+    "foreign-page": HTTPStatus.FORBIDDEN,
+    "not-authorized": HTTPStatus.FORBIDDEN,
+}
+
+
+class Buttons:
+    """Does what a button asks for. Belongs to the event loop's thread."""
+
+    def __init__(
+        self,
+        admit: Admit,
+        obey: Callable[[CommandMessage], Awaitable[None] | None],
+        console: Callable[[], ConsoleMessage],
+    ) -> None:
+        """`admit` lets a token in, `obey` does a command or raises ProtocolError."""
+        self._admit = admit
+        self._obey = obey
+        self._console = console
+
+    @staticmethod
+    def answers(request: Request) -> bool:
+        """Return whether a request is for what is done here."""
+        path = request.path.partition("?")[0]
+        is_ours = path == PREFIX or path.startswith(f"{PREFIX}/")
+        return is_ours and request.method == "GET"
+
+    async def answer(self, request: Request, address: str) -> Response:
+        """Do what a GET request asks for; answer with how it is then."""
+        path, _, query = request.path.partition("?")
+        given = {key: values[0] for key, values in parse_qs(query, errors="replace").items()}
+        held = ",".join(request.headers.get_all("Authorization")).removeprefix("Bearer ")
+        token = unquote(held, errors="surrogateescape") or given.get("token", "")
+        if not token:
+            challenge = {"WWW-Authenticate": "Bearer"}
+            fix = "Send a token: `stark-translate desk --buttons NAME` makes one."
+            return refuse(HTTPStatus.UNAUTHORIZED, fix, challenge)
+        try:
+            await self._admit(address, request.headers, token)
+            if action := path.removeprefix(PREFIX).strip("/"):
+                self._do(action, given)
+        except ProtocolError as problem:
+            status = _STATUS.get(problem.code, HTTPStatus.CONFLICT)
+            return refuse(status, f"{problem.message} [{problem.code}]")
+        now = self._console()
+        told: dict[str, str | bool] = {
+            "paused": now.paused,
+            "blank": now.blank,
+            "song": now.song,
+            "undo": now.undo,
+        }
+        return respond(HTTPStatus.OK, orjson.dumps(told), "application/json")
+
+    def _do(self, action: str, given: Mapping[str, str]) -> None:
+        if toggle := TOGGLES.get(action):
+            is_so, then, otherwise = toggle
+            action = then if is_so(self._console()) else otherwise
+        if action != "notice" and action not in ACTIONS:
+            known = ", ".join((*ACTIONS, *TOGGLES, "notice"))
+            raise ProtocolError("unknown-command", f"There is no such action. Known: {known}.")
+        message: dict[str, str] = {"type": "command", "name": action}
+        if action == "notice":
+            message |= {"text": given.get("text", ""), "lang": given.get("lang", "")}
+        command = parse(orjson.dumps(message).decode())
+        if not isinstance(command, AckMessage):
+            self._obey(command)  # type: ignore[arg-type]

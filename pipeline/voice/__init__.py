@@ -1,0 +1,1 @@
+"""The church's voice: what is said of captions, when, and the sound that listeners get."""

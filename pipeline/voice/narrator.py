@@ -1,0 +1,151 @@
+"""Choose what of the captions is said, and how fast: the rules of the church's voice. Pure.
+
+They are those of the phone's own voice (displays/js/audience/speaker.js): only what is settled,
+each word once, never far behind.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from pipeline.core.languages import language
+from pipeline.protocol.caption import CaptionMessage
+
+LATE_S = 6.0
+"""So far behind, a listener is told what is said now, not what was."""
+_SLOW_S = 1.5
+_MOST_CHARACTERS = 200
+"""Of a clause: one that is too long would keep what is said meanwhile waiting."""
+_KEPT = 200
+"""Captions whose words are remembered: none that old changes its words in speech."""
+_CLAUSE = re.compile(r"^.*[.!?…;:,،؛؟、。，；：！？][\"'”’»)\]]*(?=\s|$)", re.DOTALL)
+_UNSPACED_CLAUSE = re.compile(r"^.*[、。，；：！？…]", re.DOTALL)
+_NOTICE = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """What is to be said next."""
+
+    caption_id: int
+    """-1 for a notice."""
+    text: str
+    rate: float
+    """1.25 is a quarter faster than usual."""
+
+
+class Narrator:
+    """What was and is to be said in one language.
+
+    What is next is looked up when its turn comes: a caption that was hidden or corrected meanwhile
+    is never said as it was.
+    """
+
+    def __init__(self, lang: str, fastest: float) -> None:
+        """`fastest`: how much faster it may speak when it is behind."""
+        self._lang = lang
+        self._fastest = fastest
+        self._has_spaces = language(lang).has_spaces
+        self._captions: dict[int, CaptionMessage] = {}
+        self._said: dict[int, int] = {}  # by id, how many words were said
+        self._since_s: dict[int, float] = {}  # by id, when its first word came that was not said
+        self._notice = ""
+
+    def take(self, message: CaptionMessage, now_s: float) -> None:
+        """Take a caption that is new or has changed."""
+        before = self._captions.get(message.id)
+        is_mended = message.corrected or (message.final and before is not None and before.final)
+        self._captions[message.id] = message
+        # What is put right is not said twice.
+        if is_mended and self._said.get(message.id, 0) > 0:
+            self.pass_over(message)
+        if not self._rest(message):
+            self._since_s.pop(message.id, None)
+        else:
+            self._since_s.setdefault(message.id, now_s)
+        while len(self._captions) > _KEPT:
+            oldest = min(self._captions)
+            for kept in (self._captions, self._said, self._since_s):
+                kept.pop(oldest, None)
+
+    def notice(self, text: str) -> None:
+        """Say this before all else, once; "" takes back what was not said yet."""
+        self._notice = text
+
+    def pass_over(self, message: CaptionMessage) -> None:
+        """Leave out what of a caption has not been said yet."""
+        self._captions[message.id] = message
+        self._said[message.id] = len(self._words(self._spoken(message)))
+        self._since_s.pop(message.id, None)
+
+    def pass_over_all(self) -> None:
+        """Leave out whatever has not been said yet."""
+        self._notice = ""
+        for message in tuple(self._captions.values()):
+            self.pass_over(message)
+
+    def is_silenced(self, caption_id: int) -> bool:
+        """Whether a caption has gone off the screens: what is being said of it is cut off."""
+        message = self._captions.get(caption_id)
+        return message is not None and self._spoken(message) == ""
+
+    def next(self, now_s: float, queued_s: float) -> Clause | None:
+        """Return what is to be said next, None if nothing is; it counts as said.
+
+        `queued_s`: how long what was said before it will go on to be heard.
+        """
+        if notice := self._notice:
+            self._notice = ""
+            return Clause(_NOTICE, notice, 1.0)
+        waiting = sorted(self._since_s)
+        if not waiting:
+            return None
+        behind_s = now_s - self._since_s[waiting[0]] + queued_s
+        if behind_s > LATE_S:
+            for caption_id in waiting[:-1]:
+                self.pass_over(self._captions[caption_id])
+            del waiting[:-1]
+        caption_id = waiting[0]
+        rest = self._rest(self._captions[caption_id])
+        words = self._cut(rest)
+        self._said[caption_id] = self._said.get(caption_id, 0) + len(words)
+        if len(words) == len(rest):
+            del self._since_s[caption_id]
+        text = (" " if self._has_spaces else "").join(words)
+        return Clause(caption_id, text, min(self._fastest, max(1.0, behind_s / _SLOW_S)))
+
+    def _spoken(self, message: CaptionMessage) -> str:
+        """Return what is said of a caption: a printed verse without its place, no other lang."""
+        if message.verse is not None and message.target.text:
+            return message.verse.text if message.verse.lang == self._lang else ""
+        return message.target.text if message.target.lang == self._lang else ""
+
+    def _settled(self, message: CaptionMessage) -> str:
+        """Return what cannot change any more, up to the end of a clause; all of a final."""
+        spoken = self._spoken(message)
+        if message.final:
+            return spoken
+        if spoken != message.target.text:  # `stable` is about that
+            return ""
+        ends = _CLAUSE if self._has_spaces else _UNSPACED_CLAUSE
+        clause = ends.match(spoken[: message.stable])
+        return clause[0] if clause else ""
+
+    def _words(self, text: str) -> list[str]:
+        return text.split() if self._has_spaces else list(text)
+
+    def _rest(self, message: CaptionMessage) -> list[str]:
+        """Return the settled words not said yet; those that a final replaced count as said."""
+        return self._words(self._settled(message))[self._said.get(message.id, 0) :]
+
+    def _cut(self, words: list[str]) -> list[str]:
+        """Return the words of one clause: all, or as many as are said in one go."""
+        size, ends = 0, 0
+        for number, word in enumerate(words, 1):
+            size += len(word) + self._has_spaces
+            if size > _MOST_CHARACTERS:
+                return words[: ends or max(1, number - 1)]
+            if word[-1] in ".!?…;:,،؛؟、。，；：！？":
+                ends = number
+        return words

@@ -1,0 +1,227 @@
+"""The church's voice: two threads that speak captions and send the sound to who listens.
+
+`voice` asks the engine for one clause after another, of the languages in turns; `voice sound` sends
+a quarter of a second of each language four times a second, silence where nothing is said, so that
+players go on. Nothing that captions need waits for either. Where nobody listens nothing is made.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Collection, Sequence
+
+import structlog
+
+from pipeline.core.errors import EngineError, EngineGoneError, StarkError
+from pipeline.core.reports import Emit, Fault
+from pipeline.core.threads import Thread, described
+from pipeline.engines.protocols import Speaker
+from pipeline.protocol.caption import CaptionMessage
+from pipeline.voice.narrator import Narrator
+from pipeline.voice.playout import FRAME, RATE_HZ, Encoder, Playout
+
+log = structlog.get_logger()
+
+_STEP = 10 * FRAME
+STEP_S = _STEP / RATE_HZ
+"""The sound that is sent at a time, seconds."""
+_AHEAD_S = 1.5
+"""So much of what was said is still to be heard when the next clause is made."""
+_LOST_S = 2.0
+"""So late, the sound goes on from now: the machine was asleep."""
+_GONE_S = 1.0
+_FAULT = "voice"
+
+Spread = Callable[[str, bytes], None]
+"""Takes a language and its next sound, in the thread `voice sound`."""
+
+
+class _Channel:
+    """A language: what is to be said in it, and its sound."""
+
+    def __init__(self, lang: str, fastest: float) -> None:
+        self.lang = lang
+        self.narrator = Narrator(lang, fastest)
+        self.playout = Playout()
+        self.encoder: Encoder | None = None
+        self.drops = 0
+        """How often what was being made has become of no use."""
+
+    def silence(self) -> None:
+        """Say nothing of what was not heard yet."""
+        self.narrator.pass_over_all()
+        self.playout.drop()
+        self.drops += 1
+
+
+class Voice:
+    """Speaks the captions of some languages. Any thread may call."""
+
+    def __init__(
+        self, langs: Sequence[str], fastest: float, listeners: Callable[[], Collection[str]]
+    ) -> None:
+        """`listeners` tells in which languages anybody listens; any thread calls it."""
+        self._channels = {lang: _Channel(lang, fastest) for lang in langs}
+        self._listeners = listeners
+        self._changed = threading.Condition()
+        """Guards all below, and narrators and playouts."""
+        self._is_blank = False
+        self._is_spared = False
+        self._ending = threading.Event()
+        self._threads: list[Thread] = []
+
+    def start(
+        self,
+        speaker: Speaker,
+        spread: Spread,
+        emit: Emit,
+        spare: Callable[[], bool],
+        gone: Callable[[], None],
+    ) -> None:
+        """Begin. `spare`: whether the machine has no time for it now.
+
+        `gone` is called, in a thread, where it cannot speak at all. What goes wrong is reported to
+        `emit`.
+        """
+
+        def failed(error: BaseException) -> None:
+            emit(Fault(_FAULT, "voice-broken", f"The voice has failed: {described(error)}."))
+
+        def speak() -> None:
+            self._speak(speaker, emit, spare, gone)
+
+        self._threads = [
+            Thread(speak, "voice", failed=failed, again=True),
+            Thread(lambda: self._send(spread), "voice sound", failed=failed, again=True),
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def close(self) -> None:
+        """End. What the engine is at is not waited for."""
+        self._ending.set()
+        with self._changed:
+            self._changed.notify_all()
+        for thread in self._threads:
+            thread.join(1.0)
+
+    # What happens in the service
+
+    def take(self, message: CaptionMessage, lang: str) -> None:
+        """Take a caption that is new or has changed."""
+        channel = self._channels.get(lang)
+        if channel is None:
+            return
+        with self._changed:
+            narrator = channel.narrator
+            if self._is_blank or self._is_spared or lang not in self._listeners():
+                narrator.pass_over(message)
+            else:
+                narrator.take(message, time.monotonic())
+            if narrator.is_silenced(message.id):
+                channel.playout.drop(message.id)
+                channel.drops += 1
+            self._changed.notify_all()
+
+    def set_blank(self, *, is_blank: bool) -> None:
+        """Be silent while the displays are blank."""
+        with self._changed:
+            self._is_blank = is_blank
+            if is_blank:
+                self._silence()
+
+    def notice(self, texts: dict[str, str]) -> None:
+        """Say a notice to who listens, in each language in which it is written."""
+        with self._changed:
+            for lang, channel in self._channels.items():
+                channel.narrator.notice(texts.get(lang, "") if lang in self._listeners() else "")
+            self._changed.notify_all()
+
+    def forget(self) -> None:
+        """Say nothing of what was said until now: something of it is off the record."""
+        with self._changed:
+            self._silence()
+
+    def _silence(self) -> None:
+        for channel in self._channels.values():
+            channel.silence()
+
+    # The thread that speaks
+
+    def _speak(
+        self, speaker: Speaker, emit: Emit, spare: Callable[[], bool], gone: Callable[[], None]
+    ) -> None:
+        try:
+            speaker.load()
+        except StarkError as error:
+            if not self._ending.is_set():
+                emit(Fault(_FAULT, error.code, f"{error.message} {error.fix}".rstrip()))
+                gone()
+            return
+        while not self._ending.is_set():
+            self._look(spare())
+            spoken = [self._speak_next(channel, speaker, emit) for channel in self._heard()]
+            if not any(spoken):
+                with self._changed:
+                    self._changed.wait(STEP_S)
+
+    def _look(self, is_spared: bool) -> None:
+        """Go by whether the machine has time: the voice is the first thing that it gives up."""
+        if is_spared == self._is_spared:
+            return
+        log.warning("voice given up" if is_spared else "voice goes on", reason="machine is behind")
+        with self._changed:
+            self._is_spared = is_spared
+            for channel in self._channels.values():
+                channel.narrator.pass_over_all()
+
+    def _heard(self) -> list[_Channel]:
+        heard = self._listeners()
+        return [channel for lang, channel in self._channels.items() if lang in heard]
+
+    def _speak_next(self, channel: _Channel, speaker: Speaker, emit: Emit) -> bool:
+        """Say the next clause of a language; return whether there was one."""
+        with self._changed:
+            queued_s = channel.playout.queued_s
+            if queued_s > _AHEAD_S:
+                return False
+            clause = channel.narrator.next(time.monotonic(), queued_s)
+            drops = channel.drops
+        if clause is None:
+            return False
+        try:
+            pcm = speaker.speak(clause.text, channel.lang, clause.rate)
+        except EngineGoneError:  # its keeper tells
+            self._ending.wait(_GONE_S)
+            return True
+        except EngineError as error:
+            emit(Fault(_FAULT, error.code, error.message))
+            return True
+        if not len(pcm):
+            log.info("nothing to say", caption=clause.caption_id, reason="no word that can be said")
+        with self._changed:
+            if drops == channel.drops:
+                channel.playout.put(clause.caption_id, pcm)
+        return True
+
+    # The thread that sends
+
+    def _send(self, spread: Spread) -> None:
+        due_s = time.monotonic()
+        while not self._ending.wait(max(0.0, due_s - time.monotonic())):
+            due_s += STEP_S
+            if time.monotonic() - due_s > _LOST_S:
+                due_s = time.monotonic()
+            heard = self._heard()
+            for channel in self._channels.values():
+                if channel not in heard:
+                    if channel.encoder is not None:  # the last one has just left
+                        channel.encoder = None
+                        with self._changed:
+                            channel.silence()
+                    continue
+                channel.encoder = channel.encoder or Encoder()
+                with self._changed:
+                    pcm = channel.playout.take(_STEP)
+                spread(channel.lang, channel.encoder.encode(pcm))

@@ -1,0 +1,89 @@
+"""The audience page plays the church's voice: real MP3, over the real port, in a real browser."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from playwright.sync_api import Page, expect
+
+from pipeline.server.streams.voice_streams import VoiceStreams
+from pipeline.voice.playout import RATE_HZ, Encoder
+from pipeline.voice.voice import STEP_S
+from scripts.support.display_server import DisplayServer
+from tests.browser.conftest import Visit, until
+
+pytestmark = pytest.mark.browser
+
+AUDIO = "window.Audio = class extends Audio { constructor() { super(); window.sound = this; } };"
+PLAYS = "!sound.paused && sound.currentTime > 0.5"
+
+
+@pytest.fixture
+def hall() -> Iterator[DisplayServer]:
+    """A service in Spanish and French, of which Spanish can be heard: a tone without end."""
+    voices, ended = VoiceStreams(("es",), 5), threading.Event()
+
+    def sing() -> None:
+        encoder = Encoder()
+        at = np.arange(int(STEP_S * RATE_HZ)) / RATE_HZ
+        while not ended.wait(STEP_S):
+            voices.spread("es", encoder.encode(0.2 * np.sin(at * 2760).astype(np.float32)))
+
+    singer = threading.Thread(target=sing)
+    with DisplayServer(extra_targets=("fr",), voices=voices) as made:
+        singer.start()
+        yield made
+        ended.set()
+        singer.join()
+
+
+def listening(visit: Visit) -> Page:
+    """A page that plays the voice."""
+    page = visit("/?lang=es", script=AUDIO)
+    button = page.locator("#aloud")
+    expect(button).to_have_attribute("aria-label", "Listen: the church’s voice")
+    button.click()
+    expect(button).to_have_attribute("aria-pressed", "true")
+    expect(page.locator("#hint")).to_contain_text("headphones")
+    until(page, PLAYS)
+    return page
+
+
+def test_it_plays_until_the_button_is_pressed_again(hall: DisplayServer, visit: Visit) -> None:
+    page = listening(visit)
+    assert hall._voices is not None
+    assert hall._voices.watchers() == {"es": 1}
+    assert page.evaluate("navigator.mediaSession.metadata.title").endswith("Español")
+    page.locator("#aloud").click()
+    expect(page.locator("#aloud")).to_have_attribute("aria-pressed", "false")
+    until(page, "sound.paused")
+    while hall._voices.heard():  # the connection is closed, and nothing more is fetched
+        page.wait_for_timeout(50)
+
+
+def test_it_goes_on_after_a_break_and_stops_with_the_language(
+    hall: DisplayServer, visit: Visit
+) -> None:
+    page = listening(visit)
+    before = page.evaluate("sound.src")
+    hall.close()
+    hall.open()
+    until(page, f"sound.src !== '{before}' && {PLAYS}")
+    expect(page.locator("#aloud")).to_have_attribute("aria-pressed", "true")
+    page.locator("#open").click()
+    page.locator("#lang").select_option("fr")
+    expect(page.locator("#aloud")).to_have_attribute("aria-pressed", "false")
+    expect(page.locator("#aloud")).to_have_attribute("aria-label", "Read captions aloud")
+
+
+def test_where_the_voice_is_gone_the_phones_own_is_offered(
+    hall: DisplayServer, visit: Visit
+) -> None:
+    page = listening(visit)
+    assert hall._voices is not None
+    hall._voices.close()
+    expect(page.locator("#aloud")).to_have_attribute("aria-pressed", "false", timeout=15_000)
+    expect(page.locator("#aloud")).to_have_attribute("aria-label", "Read captions aloud")

@@ -1,0 +1,69 @@
+"""Kokoro speaks with the real weights, of phonemes that are espeak-ng's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import soxr
+
+from pipeline.core.errors import EngineError, ModelError
+from pipeline.core.types import SAMPLE_RATE
+from pipeline.engines.ctranslate2.whisper import Whisper
+from pipeline.engines.speech.espeak import RATE_HZ
+from pipeline.engines.speech.kokoro import LANGUAGES, Kokoro, tokens
+from pipeline.evaluation.word_errors import word_errors
+from tests.support.needs import needs_program
+from tests.support.real_models import real_model
+
+SAID = {
+    "es": "Que el Señor los bendiga y los guarde; nada me faltará.",
+    "fr": "Il est sorti cette nuit-là et il a trouvé la maison.",
+    "pt": "Um bom pastor não dorme, e Deus sabe o seu nome.",
+}
+
+
+def test_phonemes_become_the_models_signs_and_keep_their_punctuation() -> None:
+    needs_program("espeak-ng")
+    # tS is one sign, and so are the two vowels of "seis".
+    assert tokens("noche, seis", "es", 10.0) == [
+        *(56, 156, 57, 133, 47, 3, 16, 61, 156, 24, 61),
+    ]
+    assert tokens("bon", "fr", 10.0)[-1] == 17  # the tilde of a nasal vowel
+    assert 10 not in tokens("(the) hola", "es", 10.0)
+
+
+def test_broken_weights_are_named(tmp_path: Path) -> None:
+    needs_program("espeak-ng")
+    (tmp_path / "kokoro.onnx").write_bytes(b"no model")
+    with pytest.raises(ModelError, match=r"speech\.model") as broken:
+        Kokoro(tmp_path, section="speech", languages=("es",), threads=1, deadline_s=9).load()
+    assert broken.value.code == "model-broken"
+
+
+@pytest.mark.slow
+def test_whisper_hears_what_it_says_and_bad_input_is_no_hang(whisper_base: Path) -> None:
+    needs_program("espeak-ng")
+    model = real_model("kokoro-82m-int8")
+    voice = Kokoro(model, section="speech", languages=LANGUAGES, threads=1, deadline_s=60.0)
+    voice.load()
+    for lang, text in SAID.items():
+        sound = voice.speak(text, lang, 1.0)
+        assert 1.5 < len(sound) / RATE_HZ < 6.0
+        hearing = Whisper(whisper_base, lang=lang)
+        hearing.load()
+        heard = hearing.recognize(soxr.resample(sound, RATE_HZ, SAMPLE_RATE), final=True).text
+        errors, words = word_errors(text, heard)
+        assert errors <= 0.1 * words, heard
+    for text in ("", "😀", "上帝", "¡!"):
+        assert voice.speak(text, "es", 1.0).shape == (0,)
+    assert np.isfinite(voice.speak("Amén 😀 上帝 https://x.org/?a=1", "es", 1.25)).all()
+    with pytest.raises(EngineError) as unknown:
+        voice.speak("hallo", "de", 1.0)
+    assert unknown.value.code == "speech-no-voice"
+    hurried = Kokoro(model, section="speech", languages=("es",), threads=1, deadline_s=0.05)
+    hurried.load()  # a busy machine is no reason to give a voice up
+    with pytest.raises(EngineError) as late:
+        hurried.speak("Dios es amor y nunca te dejará. " * 62, "es", 1.0)
+    assert late.value.code == "speech-late"

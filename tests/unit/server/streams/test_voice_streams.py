@@ -1,0 +1,134 @@
+"""The sound streams over real sockets: what they say at once, who is let in and who is cut off."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import pytest
+
+from pipeline.captions.board import CaptionBoard
+from pipeline.config import schema
+from pipeline.core.metrics import Metrics
+from pipeline.server.hub import Hub
+from pipeline.server.streams.voice_streams import VoiceStreams
+from scripts.support.records import health_record
+from tests.support.patience import PATIENCE_S
+
+Ask = Callable[..., Coroutine[Any, Any, tuple[asyncio.StreamReader, str]]]
+
+
+def served(
+    test: Callable[[VoiceStreams, Hub, Ask], Coroutine[Any, Any, None]], most: int = 2
+) -> None:
+    """Run `test` beside a hub that offers a Spanish voice."""
+
+    async def run() -> None:
+        voices = VoiceStreams(("es",), most)
+        hub = Hub(
+            (CaptionBoard("one", "en", "es", 10),),
+            schema.Server(port=0),
+            mode="live",
+            token="secret",
+            metrics=Metrics(),
+            voices=voices,
+        )
+
+        async def refuse(_: object) -> None:
+            raise AssertionError
+
+        await hub.start(on_command=refuse, health=health_record)
+        voices.open()
+
+        async def ask(path: str, method: str = "GET") -> tuple[asyncio.StreamReader, str]:
+            reader, writer = await asyncio.open_connection("127.0.0.1", hub.port, limit=2**20)
+            writer.write(f"{method} {path} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+            head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), PATIENCE_S)
+            kept.append(writer)
+            return reader, head.decode()
+
+        kept: list[asyncio.StreamWriter] = []
+        try:
+            await asyncio.wait_for(test(voices, hub, ask), PATIENCE_S)
+        finally:
+            for writer in kept:
+                writer.close()
+            await hub.close()
+
+    asyncio.run(run())
+
+
+async def reaches(done: Callable[[], object]) -> None:
+    until_s = time.monotonic() + PATIENCE_S
+    while not done():
+        assert time.monotonic() < until_s
+        await asyncio.sleep(0.01)
+
+
+def test_all_hear_the_same_and_who_joins_begins_with_what_is_said_now() -> None:
+    async def test(voices: VoiceStreams, hub: Hub, ask: Ask) -> None:
+        first, head = await ask("/listen/es?at=1")
+        assert "200 OK" in head
+        assert "Content-Type: audio/mpeg" in head
+        assert "Content-Length" not in head
+        await reaches(lambda: voices.heard() == ("es",))
+        assert hub.watchers() == {"es": 1}
+        steps = [bytes([number]) * 100 for number in range(10)]
+        for step in steps:
+            await asyncio.to_thread(voices.spread, "es", step)
+        assert await first.readexactly(1000) == b"".join(steps)
+        second, _ = await ask("/listen/es")
+        assert await second.readexactly(400) == b"".join(steps[-4:])
+        await reaches(lambda: hub.watchers() == {"es": 2})
+
+    served(test)
+
+
+def test_the_offer_the_limit_and_what_is_not_there() -> None:
+    async def test(voices: VoiceStreams, hub: Hub, ask: Ask) -> None:
+        reader, _ = await ask("/listen")
+        assert await reader.read() == b'{"langs":["es"]}'
+        assert "404" in (await ask("/listen/fr"))[1]
+        assert "404" in (await ask("/listen/../es"))[1]
+        head = (await ask("/listen/es", "HEAD"))[1]
+        assert "audio/mpeg" in head
+        assert voices.heard() == ()
+        for _ in range(2):
+            await ask("/listen/es")
+        await reaches(lambda: hub.watchers() == {"es": 2})
+        refusal = (await ask("/listen/es"))[1]
+        assert "503" in refusal
+        assert "Retry-After" in refusal
+
+    served(test)
+
+
+def test_a_listener_who_takes_nothing_is_cut_off_and_a_voice_that_is_gone_is_not_offered() -> None:
+    async def test(voices: VoiceStreams, hub: Hub, ask: Ask) -> None:
+        await ask("/listen/es")
+        await reaches(voices.heard)
+        for _ in range(200):  # nobody reads
+            voices.spread("es", bytes(100_000))
+            await asyncio.sleep(0)
+        await reaches(lambda: voices.heard() == ())
+        reader, _ = await ask("/listen/es")
+        await reaches(voices.heard)
+        await asyncio.to_thread(voices.close)
+        await reader.read()  # it has ended
+        assert await (await ask("/listen"))[0].read() == b'{"langs":[]}'
+        assert "404" in (await ask("/listen/es"))[1]
+
+    served(test)
+
+
+@pytest.mark.parametrize("path", ["/listen", "/listen/es"])
+def test_without_a_voice_none_is_offered(path: str) -> None:
+    async def test(voices: VoiceStreams, hub: Hub, ask: Ask) -> None:
+        hub._endpoints._voices = VoiceStreams((), 0)
+        reader, head = await ask(path)
+        assert ("404" in head) == (path == "/listen/es")
+        await reader.read()
+
+    served(test)

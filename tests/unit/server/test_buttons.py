@@ -1,0 +1,78 @@
+"""Actions by plain HTTP over a real port: what they do, and who may."""
+
+from __future__ import annotations
+
+from urllib.parse import quote
+
+import orjson
+import pytest
+
+from pipeline.protocol.commands import CommandMessage, PlainCommand, TypeCommand
+from pipeline.protocol.messages import ConsoleMessage
+from tests.support.hub import TOKEN, in_loop, serving
+
+BEARER = f"Bearer {quote(TOKEN)}"
+
+
+@pytest.fixture(autouse=True)
+def without_delay(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pipeline.server.inbound._WRONG_TOKEN_S", 0.01)
+
+
+@in_loop
+async def test_a_button_does_what_the_desk_does_and_tells_how_it_is_then() -> None:
+    async with serving() as service:
+        now = ConsoleMessage(paused=True, song="hold", undo="pause")
+        service.hub._console = lambda: now
+        for path in ("/do/pause", "/do/blank-or-unblank", "/do/pause-or-resume?x=1"):
+            reply = await service.get(path, Authorization=BEARER)
+            if path.startswith("/do/pause-or"):  # it is paused; this service cannot resume
+                assert (reply.status, reply.body[-14:]) == (409, b" [not-paused]\n")
+                continue
+            told = {"paused": True, "blank": False, "song": "hold", "undo": "pause"}
+            assert reply.status == 200, reply.body
+            assert orjson.loads(reply.body) == told
+        held = await service.get(f"/do/song-or-captions?token={quote(TOKEN)}")
+        assert held.status == 200
+        shown = await service.get(f"/do/notice?text=Comida%20lista&lang=es&token={quote(TOKEN)}")
+        assert shown.status == 200
+        expected: list[CommandMessage] = [
+            PlainCommand(name="pause"),
+            PlainCommand(name="blank"),
+            PlainCommand(name="song-auto"),
+            TypeCommand(name="notice", text="Comida lista", lang="es"),
+        ]
+        assert service.commands == expected
+        assert (await service.get("/do", Authorization=BEARER)).status == 200
+        assert len(service.commands) == 4
+
+
+@pytest.mark.parametrize(
+    ("action", "code"),
+    [
+        *((name, "unknown-command") for name in ("off-record", "reload", "edit", "nothing")),
+        ("notice", "bad-field"),
+    ],
+)
+@in_loop
+async def test_what_cannot_be_taken_back_or_is_incomplete_is_refused(
+    action: str, code: str
+) -> None:
+    async with serving() as service:
+        reply = await service.get(f"/do/{action}?id=1&text=", Authorization=BEARER)
+        assert (reply.status, f"[{code}]" in reply.body.decode()) == (409, True), reply.body
+        assert service.commands == []
+
+
+@in_loop
+async def test_without_a_token_of_ours_nothing_is_done() -> None:
+    async with serving() as service:
+        assert (await service.get("/do/pause")).status == 401
+        wrong = await service.get("/do/pause?token=guess")
+        assert (wrong.status, b"not-authorized" in wrong.body) == (403, True)
+        foreign = await service.get(
+            "/do/pause", Authorization=BEARER, Origin="https://evil.example"
+        )
+        assert foreign.status == 403
+        assert (await service.get("/do/pause", "HEAD", Authorization=BEARER)).status == 404
+        assert service.commands == []

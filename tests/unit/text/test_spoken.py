@@ -1,0 +1,39 @@
+"""What of a caption's text can be said, and in which pieces."""
+
+from __future__ import annotations
+
+import pytest
+
+from pipeline.text.spoken import pieces, sayable
+
+
+@pytest.mark.parametrize(
+    ("lang", "text", "said"),
+    [
+        ("es", "Juan 3:16-17 dice: «Amén».", "Juan 3, 16, 17 dice: «Amén»."),
+        ("fr", "M. Martin lit Jean 3:16.", "monsieur Martin lit Jean 3, 16."),
+        ("es", "Gloria 😀🙏 a Dios ♪", "Gloria a Dios"),
+        ("es", "La palabra ἀγάπη es amor, 上帝.", "La palabra es amor,"),
+        ("ko", "하나님은 사랑입니다 2", "하나님은 사랑입니다 2"),
+        ("es", "Cuesta 1.250 € y 3,5 %.", "Cuesta 1.250 € y 3,5 %."),
+        ("es", "😀 … — «»", ""),
+        ("es", "\ud83d", ""),
+        ("xx", "Whatever it is", "Whatever it is"),
+    ],
+)
+def test_what_nobody_says_is_left_out(lang: str, text: str, said: str) -> None:
+    assert sayable(text, lang) == said
+
+
+def test_a_text_is_cut_at_ends_of_clauses_else_of_words() -> None:
+    text = "Dios es fiel; y no te dejará solo. Vuelve a casa esta noche"
+    assert list(pieces(text, 40)) == [
+        "Dios es fiel; y no te dejará solo.",
+        "Vuelve a casa esta noche",
+    ]
+    assert list(pieces("a " * 50, 21)) == [" ".join("a" * 10)] * 4 + [" ".join("a" * 10)]
+    assert list(pieces("神" * 25, 10)) == ["神" * 10, "神" * 10, "神" * 5]
+    assert list(pieces("  ", 10)) == []
+    long = " ".join(f"palabra{number}." for number in range(200))
+    assert " ".join(pieces(long, 200)) == long
+    assert max(map(len, pieces(long, 200))) <= 200

@@ -1,0 +1,143 @@
+"""What the church's voice says of captions, and when."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from pipeline.captions.board import CaptionBoard
+from pipeline.core.types import Verse
+from pipeline.protocol.caption import CaptionMessage, TargetText
+from pipeline.voice.narrator import Narrator
+from scripts.support.captions import caption
+
+
+class Hall:
+    """A board with captions, and the voice that is told of them."""
+
+    def __init__(self, lang: str = "es") -> None:
+        self.board = CaptionBoard("one", "en", lang, 50)
+        self.narrator = Narrator(lang, 1.25)
+        self.now_s = 0.0
+
+    def tell(self, message: CaptionMessage | None) -> None:
+        assert message is not None
+        self.narrator.take(message, self.now_s)
+
+    def say(self, key: int, text: str, *, stable: int | None = None) -> None:
+        lang = self.board.target
+        final = stable is None
+        shown = caption(key, "said", text, final=final, stable=stable or 0, lang=lang)
+        self.tell(self.board.show(shown))
+
+    def heard(self, queued_s: float = 0.0) -> list[str]:
+        texts = []
+        while clause := self.narrator.next(self.now_s, queued_s):
+            texts.append(clause.text)
+        return texts
+
+
+def test_settled_clauses_are_said_once_and_nothing_that_may_change() -> None:
+    hall = Hall()
+    hall.say(1, "El Señor es mi", stable=11)
+    assert hall.heard() == []
+    hall.say(1, "El Señor es mi pastor, nada me", stable=25)
+    assert hall.heard() == ["El Señor es mi pastor,"]
+    hall.say(1, "El Señor es mi pastor, nada me falta", stable=25)
+    assert hall.heard() == []
+    hall.say(1, "El Señor es mi pastor; nada me faltará.")
+    assert hall.heard() == ["nada me faltará."]
+
+
+def test_a_correction_is_said_only_if_nothing_of_it_was() -> None:
+    hall = Hall()
+    hall.say(1, "Juan come carne.")
+    hall.say(2, "Lean el salmo cien.")
+    hall.tell(hall.board.edit(1, "Juan come pan."))
+    assert hall.narrator.next(0.0, 0.0) is not None
+    hall.tell(hall.board.edit(1, "Juan come mucho pan y también carne."))
+    hall.tell(hall.board.edit(2, "Lean el salmo diez."))
+    assert hall.heard() == ["Lean el salmo diez."]
+
+
+def test_what_is_hidden_before_its_turn_is_never_said() -> None:
+    hall = Hall()
+    hall.say(1, "Esto no debe oírse.")
+    hall.say(2, "Oremos.")
+    hall.tell(hall.board.hide(1))
+    assert hall.narrator.is_silenced(1)
+    assert not hall.narrator.is_silenced(2)
+    assert hall.heard() == ["Oremos."]
+
+
+def test_what_goes_off_the_record_or_off_the_screens_is_passed_over() -> None:
+    hall = Hall()
+    hall.say(1, "Nadie oye esto,", stable=15)
+    hall.narrator.notice("Comida")
+    hall.narrator.pass_over_all()
+    hall.say(1, "Nadie oye esto, ni esto.")
+    assert hall.heard() == ["ni esto."]  # said after it
+
+
+def test_far_behind_it_goes_on_with_the_newest_and_a_little_faster() -> None:
+    hall = Hall()
+    for key in range(1, 5):
+        hall.say(key, f"Frase {key}.")
+    rates = []
+    for at_s, queued_s in ((0.0, 0.0), (0.0, 1.8), (5.0, 1.2)):
+        clause = hall.narrator.next(at_s, queued_s)
+        assert clause is not None
+        rates.append((clause.text, clause.rate))
+    assert rates == [("Frase 1.", 1.0), ("Frase 2.", 1.2), ("Frase 4.", 1.25)]
+    assert hall.heard() == []
+
+
+def test_a_printed_verse_is_read_and_other_languages_are_not() -> None:
+    hall = Hall()
+    hall.say(1, "El Señor es mi pastor.")
+    hall.tell(hall.board.put_verse(1, Verse("Salmo 23:1", "Jehová es mi pastor.", "rv", "es")))
+    assert hall.heard() == ["Jehová es mi pastor."]
+    stand_in = hall.board.show(caption(2, "Amen.", "Amen.", final=True, lang="en", engine="source"))
+    assert stand_in is not None
+    hall.tell(stand_in)
+    assert hall.heard() == []
+    translated = replace(stand_in, target=TargetText("es", "Amén.", "gemma"))
+    hall.tell(translated)
+    assert hall.heard() == ["Amén."]
+
+
+def test_a_long_caption_is_said_in_pieces_so_that_it_can_be_left() -> None:
+    hall = Hall()
+    hall.say(1, " ".join(f"palabra{number}," for number in range(60)))
+    first = hall.narrator.next(0.0, 0.0)
+    assert first is not None
+    assert 100 < len(first.text) <= 200
+    hall.say(2, "Oremos.")
+    assert [c.text for c in [hall.narrator.next(7.0, 0.0)] if c] == ["Oremos."]
+
+
+def test_a_notice_is_said_once_and_before_all_else() -> None:
+    hall = Hall()
+    hall.say(1, "Oremos.")
+    hall.narrator.notice("Hay comida en el salón.")
+    assert hall.heard() == ["Hay comida en el salón.", "Oremos."]
+
+
+@pytest.mark.parametrize(("lang", "text"), [("zh", "神爱世人，甚至"), ("ja", "神は愛です。そして")])
+def test_without_spaces_a_clause_ends_at_its_sign(lang: str, text: str) -> None:
+    hall = Hall(lang)
+    hall.say(1, text, stable=len(text))
+    end = max(text.find("，"), text.find("。")) + 1
+    assert hall.heard() == [text[:end]]
+    hall.say(1, f"{text}。")
+    assert hall.heard() == [f"{text[end:]}。"]
+
+
+def test_only_so_many_captions_are_remembered() -> None:
+    hall = Hall()
+    hall.board = CaptionBoard("one", "en", "es", 1000)
+    for key in range(1, 300):
+        hall.say(key, "Oremos.")
+        assert hall.heard() == ["Oremos."]
+    assert len(hall.narrator._captions) == 200

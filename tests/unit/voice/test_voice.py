@@ -1,0 +1,186 @@
+"""The church's voice: espeak-ng in its process, what listeners get of it, and what goes wrong."""
+
+from __future__ import annotations
+
+import io
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import av
+import numpy as np
+import pytest
+
+from pipeline.core.errors import ModelError
+from pipeline.core.reports import Report
+from pipeline.core.types import Pcm
+from pipeline.engines.process.engine_process import SpeakerProcess
+from pipeline.engines.process.factory import BrokenSpeaker
+from pipeline.engines.specification import SPEECH, EngineSpec
+from pipeline.protocol.caption import CaptionMessage, SourceText, TargetText
+from pipeline.voice.playout import RATE_HZ
+from pipeline.voice.voice import Voice
+from tests.support.needs import needs_program
+from tests.support.patience import PATIENCE_S
+
+
+@pytest.fixture
+def speaker() -> Iterator[SpeakerProcess]:
+    needs_program("espeak-ng")
+    spec = EngineSpec("espeak", "espeak", Path("espeak-ng"), {"deadline_s": 20.0}, "speech")
+    process = SpeakerProcess(spec, SPEECH)
+    process.start()
+    yield process
+    process.close()
+
+
+class Hall:
+    """A voice, and somebody who listens."""
+
+    def __init__(self, speaker: SpeakerProcess | BrokenSpeaker) -> None:
+        self.listening = {"es"}
+        self.faults: list[str] = []
+        self.sound = b""
+        self.spared = self.gone = False
+        self.voice = Voice(("es", "fr"), 1.25, lambda: self.listening)
+        self.voice.start(
+            speaker, self._hear, self._tell, spare=lambda: self.spared, gone=self._gone
+        )
+
+    def _hear(self, lang: str, sound: bytes) -> None:
+        assert lang == "es"
+        self.sound += sound
+
+    def _tell(self, report: Report) -> None:
+        self.faults.append(report.code)  # type: ignore[union-attr]
+
+    def _gone(self) -> None:
+        self.gone = True
+
+    def say(self, key: int, text: str, *, final: bool = True, lang: str = "es") -> None:
+        message = CaptionMessage(
+            seq=key + 1,
+            id=key,
+            revision=1,
+            final=final,
+            start_s=0,
+            end_s=1,
+            source=SourceText("en", text and "said"),
+            target=TargetText(lang, text, "gemma"),
+            stable=0,
+        )
+        self.voice.take(message, lang)
+
+    @property
+    def heard(self) -> Pcm:
+        with av.open(io.BytesIO(self.sound), "r", format="mp3") as sound:
+            frames = [frame.to_ndarray()[0] for frame in sound.decode(audio=0)]
+        return np.concatenate(frames).astype(np.float32)
+
+    @property
+    def spoken_s(self) -> float:
+        """Seconds in which something is heard."""
+        return float((np.abs(self.heard) > 0.01).sum()) / RATE_HZ if self.sound else 0.0
+
+
+def until(done: Callable[[], object]) -> None:
+    until_s = time.monotonic() + PATIENCE_S
+    while not done():
+        assert time.monotonic() < until_s
+        time.sleep(0.05)
+
+
+@pytest.fixture
+def hall(speaker: SpeakerProcess) -> Iterator[Hall]:
+    made = Hall(speaker)
+    yield made
+    made.voice.close()
+
+
+def test_settled_words_are_heard_and_silence_goes_on_where_none_are(hall: Hall) -> None:
+    until(lambda: len(hall.sound) > 5000)
+    assert hall.spoken_s == 0
+    hall.say(1, "Esto puede cambiar.", final=False)
+    hall.say(2, "😀")
+    hall.say(3, "Dios es fiel.")
+    hall.say(3, "Dieu est fidèle.", lang="fr")  # nobody listens to it
+    until(lambda: hall.spoken_s > 0.3)
+    at = len(hall.sound)
+    until(lambda: len(hall.sound) > at + 12_000)
+    assert hall.spoken_s < 1.5
+    assert hall.faults == []
+
+
+def test_a_dead_engine_costs_one_clause_and_no_listener(
+    hall: Hall, speaker: SpeakerProcess
+) -> None:
+    until(lambda: speaker.pid)
+    pid = speaker.pid
+    assert pid is not None
+    os.kill(pid, signal.SIGKILL)
+    until(lambda: speaker.pid not in (None, pid))
+    at = len(hall.sound)
+    hall.say(1, "Ha vuelto.")
+    until(lambda: hall.spoken_s > 0.2)
+    assert len(hall.sound) > at
+    assert hall.faults == []  # its keeper tells
+
+
+def test_an_engine_that_stands_still_keeps_nobody_waiting(
+    hall: Hall, speaker: SpeakerProcess
+) -> None:
+    until(lambda: speaker.pid)
+    os.kill(speaker.pid or 0, signal.SIGSTOP)
+    try:
+        hall.say(1, "Nadie oye esto.")
+        time.sleep(0.5)
+        began_s = time.monotonic()
+        hall.say(2, "Ni esto.")
+        assert time.monotonic() - began_s < 0.2  # captions go on
+        at = len(hall.sound)
+        until(lambda: len(hall.sound) > at + 6000)  # and so does the sound
+    finally:
+        os.kill(speaker.pid or 0, signal.SIGCONT)
+
+
+@pytest.mark.parametrize("way", ["hidden", "blank", "off the record"])
+def test_what_is_hidden_blank_or_off_the_record_is_cut_off(hall: Hall, way: str) -> None:
+    hall.say(1, "Esta frase es tan larga que nadie la quiere oír hasta su final, " * 2)
+    until(lambda: hall.spoken_s > 0.2)
+    match way:
+        case "hidden":
+            hall.say(1, "")
+        case "blank":
+            hall.voice.set_blank(is_blank=True)
+        case _:
+            hall.voice.forget()
+    time.sleep(0.5)
+    at, spoken_s = len(hall.sound), hall.spoken_s
+    until(lambda: len(hall.sound) > at + 9000)
+    assert hall.spoken_s == pytest.approx(spoken_s, abs=0.1)
+
+
+def test_where_nobody_listens_or_the_machine_is_behind_nothing_is_made(hall: Hall) -> None:
+    hall.listening.clear()
+    hall.say(1, "Nadie oye esto.")
+    hall.listening.add("es")
+    hall.spared = True
+    until(lambda: hall.voice._is_spared)
+    hall.say(2, "Ni esto.")
+    until(lambda: len(hall.sound) > 9000)
+    assert hall.spoken_s == 0
+    hall.spared = False
+    until(lambda: not hall.voice._is_spared)
+    hall.voice.notice({"es": "Hay café.", "fr": "Il y a du café."})
+    until(lambda: hall.spoken_s > 0.2)
+
+
+def test_an_engine_that_cannot_be_had_is_told_and_nothing_is_offered() -> None:
+    hall = Hall(BrokenSpeaker(ModelError("model-not-pulled", "It is not there.", "Pull it.")))
+    until(lambda: hall.gone)
+    assert hall.faults == ["model-not-pulled"]
+    hall.voice.close()
+    assert not [each for each in threading.enumerate() if each.name.startswith("voice")]
