@@ -149,8 +149,8 @@ wheels: .venv/wheels/made  ## Build llama.cpp's wheels anew, with a compiler fro
 wheels-check: .venv/wheels/made  ## ... and compare them, byte by byte, with those in wheels
 	.venv/wheels/bin/python -m scripts.wheels.build_llama --check $(ARGS)
 
-wheel: .venv/dev  ## Build the wheel into dist
-	$(BIN)/uv build --wheel
+wheel: .venv/dev  ## Build the program's wheels into dist: one file to install, without a checkout
+	$(BIN)/python -m scripts.wheels.build_own
 
 clean:  ## Remove everything made here, sessions excepted
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
