@@ -29,6 +29,7 @@ before a service:
   stark-translate notes add sermon.docx      names and verses of the next service
   stark-translate check                      will it work?
   stark-translate dry-run                    rehearse: nothing reaches the audience
+  stark-translate install                    start it by itself at login
 during a service:
   stark-translate run --device "USB Audio"   caption it
   stark-translate desk                       open the operator page
@@ -52,6 +53,7 @@ MODULES = {
     **dict.fromkeys(("run", "dry-run"), "run"),
     "demo": "demo",
     "setup": "setup",
+    **dict.fromkeys(("install", "uninstall"), "install"),
     "serve-model": "serve_model",
     **{
         name: name
@@ -74,7 +76,6 @@ _INSTEAD = {
     "logs": "They are in its window; of a system service: journalctl -u stark-translate",
     "open": "`stark-translate desk` opens the operator page.",
     "list": "`stark-translate sessions` lists services, `stark-translate models list` models.",
-    "install": "`stark-translate setup` sets this machine up.",
     "update": "`git pull`, then systemd/install.sh again (docs/MACHINE.md).",
 }
 """What is meant by words that are commands of other programs."""

@@ -37,7 +37,7 @@ def main() -> None:
     into.mkdir(parents=True, exist_ok=True)
     uv = Path(sys.executable).with_name("uv")
     with tempfile.TemporaryDirectory() as folder:
-        command = [uv, "build", "--wheel", "--quiet", "--out-dir", folder, ROOT]
+        command = [str(uv), "build", "--wheel", "--quiet", "--out-dir", folder, str(ROOT)]
         subprocess.run(command, check=True)
         (plain,) = Path(folder).glob("*.whl")
         own = read(plain)
