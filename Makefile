@@ -122,7 +122,7 @@ bench-languages: .venv/runtime  ## Measure what four caption languages cost agai
 	$(BIN)/python -m scripts.bench.languages --markdown docs/BENCHMARKS.md $(ARGS)
 
 # Where llama.cpp has to be compiled: what wheels/ has none for.
-no_wheel := sys_platform != "linux" or platform_machine != "x86_64"
+no_wheel := sys_platform != "linux" or (platform_machine != "x86_64" and platform_machine != "aarch64")
 
 lock: .venv/dev  ## Pin the newest versions that fit pyproject.toml
 	$(BIN)/uv pip compile -q pyproject.toml --universal --generate-hashes --no-header --no-annotate \

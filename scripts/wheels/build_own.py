@@ -61,8 +61,8 @@ def composed(
 ) -> dict[str, bytes]:
     """Return the files of a wheel that needs what is locked, without what it carries."""
     (info,) = {name.partition("/")[0] for name in own if ".dist-info/" in name}
-    about = _NEEDED.sub("", own[f"{info}/METADATA"].decode())
-    head, gap, description = about.partition("\n\n")
+    head, gap, description = own[f"{info}/METADATA"].decode().partition("\n\n")
+    head = _NEEDED.sub("", f"{head}\n").rstrip()
     if carried:
         head = _LICENCE.sub(_LINKED, head)
     needed = [each for each in _LOCKED.findall(lock) if not (carried and each.startswith(LLAMA))]

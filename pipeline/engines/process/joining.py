@@ -97,15 +97,16 @@ def _start_alone(
         process = _popen([*command, how], {**environment, _SECRET: secret.hex()})
         ours = _accepted(door, process, secret)
     here, there = socket.socketpair()
-    pipe = process.stdout
+    pipe = _printed(process)
 
     def carry() -> None:
-        with there, suppress(OSError):  # nobody reads any more
-            while pipe is not None and (piece := pipe.read(1 << 16)):
+        with there, pipe, suppress(OSError):  # nobody reads any more
+            while piece := pipe.read(1 << 16):
                 there.sendall(piece)
 
     Thread(carry, "engine output").start()
-    return process, ours, here.makefile("rb", buffering=0)
+    with here:  # what is made of it keeps it open
+        return process, ours, here.makefile("rb", buffering=0)
 
 
 def _accepted(

@@ -35,8 +35,6 @@ def exchange(command: Sequence[str]) -> tuple[bytes, bytes]:
     process.wait(30)
     ours.close()
     output.close()
-    if process.stdout is not None:
-        process.stdout.close()
     return answer, printed
 
 
@@ -73,5 +71,3 @@ def test_one_that_dies_at_once_reads_as_ended(monkeypatch: pytest.MonkeyPatch) -
     assert process.wait() == 0
     ours.close()
     output.close()
-    if process.stdout is not None:
-        process.stdout.close()
