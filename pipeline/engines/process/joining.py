@@ -60,6 +60,7 @@ def join(how: str) -> socket.socket:
     if not port:
         return socket.socket(fileno=int(number))
     end = socket.create_connection(("127.0.0.1", int(number)))
+    end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     end.sendall(bytes.fromhex(os.environ.pop(_SECRET)))
     return end
 
@@ -119,6 +120,8 @@ def _accepted(
         with suppress(OSError):
             end, _ = door.accept()
             end.settimeout(_SLICE_S)
+            # Else a message waits until the one before it is acknowledged: 40 ms.
+            end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             with suppress(OSError):
                 if hmac.compare_digest(end.recv(_SECRET_BYTES, socket.MSG_WAITALL), secret):
                     return end
