@@ -150,7 +150,7 @@ wheels-check: .venv/wheels/made  ## ... and compare them, byte by byte, with tho
 	.venv/wheels/bin/python -m scripts.wheels.build_llama --check $(ARGS)
 
 wheel: .venv/dev  ## Build the program's wheels into dist: one file to install, without a checkout
-	$(BIN)/python -m scripts.wheels.build_own
+	$(BIN)/python -m scripts.wheels.build_own $(ARGS)
 
 clean:  ## Remove everything made here, sessions excepted
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage

@@ -33,7 +33,10 @@ def main() -> None:
     """Build the wheels and name them with their sizes."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--out", type=Path, default=ROOT / "dist", metavar="DIR")
-    into: Path = parser.parse_args().out
+    words = "only those that have one of these in their name, such as x86_64, aarch64, any"
+    parser.add_argument("words", nargs="*", metavar="WORD", help=words)
+    options = parser.parse_args()
+    into: Path = options.out
     into.mkdir(parents=True, exist_ok=True)
     uv = Path(sys.executable).with_name("uv")
     with tempfile.TemporaryDirectory() as folder:
@@ -45,6 +48,8 @@ def main() -> None:
     lock = (ROOT / "requirements.lock").read_text("utf-8")
     for llama in (None, *sorted((ROOT / "wheels").glob("*.whl"))):
         tag = "-".join(llama.stem.split("-")[-3:]) if llama else "py3-none-any"
+        if options.words and not any(word in tag for word in options.words):
+            continue
         wheel = into / f"{stem}{tag}.whl"
         write_wheel(wheel, composed(own, lock, tag, read(llama) if llama else {}))
         print(f"{wheel}: {wheel.stat().st_size / 1e6:.0f} MB")

@@ -74,7 +74,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     needs_program(str(UV))
     into = tmp_path_factory.mktemp("wheel")
     built = subprocess.run(
-        [sys.executable, "-m", "scripts.wheels.build_own", "--out", into],
+        [sys.executable, "-m", "scripts.wheels.build_own", platform.machine(), "--out", into],
         cwd=ROOT,
         capture_output=True,
         text=True,
