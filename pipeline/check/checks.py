@@ -27,8 +27,8 @@ from pipeline.check.result import Check, Passed
 from pipeline.church.scripture import editions, index_store
 from pipeline.config.loader import INHERITED_FROM, Loaded
 from pipeline.config.publishing import Output, Publish
+from pipeline.config.schema import Church, Settings
 from pipeline.config.schema import Server as ServerSettings
-from pipeline.config.schema import Settings
 from pipeline.core.errors import PublishError, ServerError, SessionError, VersesError
 from pipeline.core.files import GrowingFile
 from pipeline.core.resources import bundled
@@ -38,6 +38,7 @@ from pipeline.engines.prompts import language
 from pipeline.publish.broker import Broker
 from pipeline.publish.troubles import place_of
 from pipeline.server.addresses import EVERYWHERE, page_address, unbound
+from pipeline.server.branding import branding
 from pipeline.server.operator_token import FILE as TOKEN_FILE
 from pipeline.server.operator_token import operator_token
 from pipeline.server.pages import Pages
@@ -75,6 +76,7 @@ def checks(
         Check("dictionary", "Reading the dictionary", partial(_dictionary, settings)),
         *_verses_checks(settings),
         Check("pages", "Reading the display pages", _pages, fix="Install the program again."),
+        *_logo_checks(settings.church),
         *font_checks(settings),
         *_certificate_checks(settings.server),
         Check("port", "Opening the port", partial(_port, settings.server)),
@@ -148,6 +150,19 @@ def _pages() -> Passed:
         if pages.answer(Request(path, Headers())).status_code != 200:
             raise ServerError("pages-missing", f"The page {path} is not in {bundled('displays')}.")
     return Passed("The audience's and the projector's are there.")
+
+
+def _logo_checks(church: Church) -> tuple[Check, ...]:
+    return (Check("logo", "Reading the logo", partial(_logo, church)),) if church.logo else ()
+
+
+def _logo(church: Church) -> Passed:
+    """Say whether pages show the logo; a service goes on without, so nothing here is red."""
+    try:
+        found = branding(church)
+    except ServerError as error:
+        return Passed(f"{error.message} The pages go without it.", error.fix, error.code)
+    return Passed(f"{found.logo_type}, {len(found.logo) / 1000:.0f} kB.")
 
 
 def _certificate_checks(server: ServerSettings) -> tuple[Check, ...]:

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import argparse
 import os
+import shutil
+import subprocess
 import sys
+import tempfile
 import webbrowser
 from html import escape
 from pathlib import Path
 from urllib.parse import quote
+
+from pipeline.core.errors import UsageError
 
 _LEADS_ON = """\
 <!doctype html>
@@ -63,3 +68,36 @@ def open_with_token(token: str, page: str, directory: Path, flag: bool | None) -
         print(f"The browser is not opened: {reason}. Open the address yourself.", file=sys.stderr)
         return
     webbrowser.open(file.as_uri())
+
+
+_PRINTERS = (
+    *("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"),
+    *("microsoft-edge", "brave-browser"),
+)
+_PRINT_S = 120.0
+
+
+def printed(page: str) -> bytes:
+    """Return a web page as PDF, by a browser of this machine.
+
+    Raises UsageError: `pdf-no-browser`, `pdf-failed`.
+    """
+    instead = "Let the file's name end with .html, open it, and print it from there."
+    browser = next(filter(None, map(shutil.which, _PRINTERS)), None)
+    if browser is None:
+        none = "A PDF is made by Chromium, Chrome, Edge or Brave, and none of them is here."
+        raise UsageError("pdf-no-browser", none, instead)
+    with tempfile.TemporaryDirectory() as folder:
+        source, made = Path(folder, "page.html"), Path(folder, "page.pdf")
+        source.write_text(page, encoding="utf-8")
+        options = ["--headless", "--disable-gpu", "--no-pdf-header-footer"]
+        # As root Chromium refuses to start with it. The page is ours, and has no script.
+        options += ["--no-sandbox"] if os.geteuid() == 0 else []
+        places = [f"--user-data-dir={folder}/profile", f"--print-to-pdf={made}", source.as_uri()]
+        try:
+            subprocess.run(  # noqa: S603 - a browser by its name, and a page of ours
+                [browser, *options, *places], check=True, capture_output=True, timeout=_PRINT_S
+            )
+            return made.read_bytes()
+        except (OSError, subprocess.SubprocessError) as problem:
+            raise UsageError("pdf-failed", f"{browser} made no PDF: {problem}", instead) from None

@@ -76,7 +76,7 @@ _INSTEAD = {
     "logs": "They are in its window; of a system service: journalctl -u stark-translate",
     "open": "`stark-translate desk` opens the operator page.",
     "list": "`stark-translate sessions` lists services, `stark-translate models list` models.",
-    "update": "`git pull`, then systemd/install.sh again (docs/MACHINE.md).",
+    "update": "`git pull`, then `sudo scripts/install.sh` again (docs/MACHINE.md).",
 }
 """What is meant by words that are commands of other programs."""
 

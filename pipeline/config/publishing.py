@@ -18,6 +18,7 @@ class Publish(Section):
     nats: SecretAddress = ""
     church: str = "church"
     credentials: PathText = ""
+    ca_file: PathText = ""
     keep_hours: Annotated[float, Field(ge=0.1, le=24 * 366)] = 24.0
 
     @field_validator("church")

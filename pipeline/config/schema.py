@@ -7,6 +7,7 @@ mark, so that what is put in force without the others is valid.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Annotated, Literal, Self
 
@@ -38,6 +39,7 @@ from pipeline.config.targets import Target, refuse_doubled, refuse_incomplete
 
 PREFIX = "STARK_TRANSLATE__"
 
+_COLOUR = re.compile("#[0-9a-fA-F]{6}")
 _SHORTEST_WINDOW_S = 4.0
 # Two of Silero's blocks of 32 ms.
 _SHORTEST_SILENCE_MS = 64
@@ -165,22 +167,34 @@ class Dictionary(Section):
 class Church(Section):
     """[church]"""
 
+    name: Annotated[str, Field(min_length=0, max_length=60)] = ""
+    logo: PathText = ""
+    colour: Text = ""
     references: Annotated[bool, NEXT_UTTERANCE] = True
     numbers: Annotated[bool, NEXT_UTTERANCE] = True
     negation: Annotated[bool, NEXT_UTTERANCE] = True
     glossary: Annotated[bool, NEXT_UTTERANCE] = True
     doubt: Annotated[bool, NEXT_UTTERANCE] = True
     hold_doubtful: Annotated[bool, LIVE] = False
+    hold_s: Annotated[float, Field(ge=1, le=30), LIVE] = 8.0
     verses: Literal["off", "suggest", "air"] = "air"
     edition: Text = ""
     song: Annotated[Literal["auto", "manual", "off"], LIVE] = "auto"
+
+    @field_validator("colour")
+    @classmethod
+    def _six_digits(cls, colour: str) -> str:
+        if colour and not _COLOUR.fullmatch(colour):
+            msg = f'{colour!r} is no colour such as "#1f5673"'
+            raise ValueError(msg)
+        return colour
 
 
 class Partial(OnServer):
     """[translate.partial]"""
 
     engine: Literal["marian", "none", "openai"] = "marian"
-    model: Annotated[str, Field(min_length=1)] = "starter"
+    model: Annotated[str, Field(min_length=1)] = "auto"
     compute_type: Annotated[str, Field(min_length=1)] = "int8"
     threads: Threads = 1
     prompt: Literal["auto", "translategemma", "starter", "examples"] = "auto"
@@ -193,7 +207,7 @@ class Final(OnServer):
     """[translate.final]"""
 
     engine: Literal["gemma", "marian", "exllamav2", "openai"] = "gemma"
-    model: Annotated[str, Field(min_length=1)] = "starter"
+    model: Annotated[str, Field(min_length=1)] = "auto"
     prompt: Literal["auto", "translategemma", "starter", "examples"] = "auto"
     gpu_layers: Annotated[int, Field(ge=-1, le=1000)] = 0
     # Two are quicker where nothing else runs, and slower where something does (docs/MODELS.md).

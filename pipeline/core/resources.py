@@ -5,6 +5,7 @@ packages.
 from __future__ import annotations
 
 import importlib.util
+import sys
 from pathlib import Path
 
 from pipeline.core.errors import ConfigError
@@ -37,6 +38,11 @@ def require_extra(module: str, extra: str, key: str) -> Path:
         raise ConfigError(
             "extra-missing",
             f"{key} needs the package {module}, which is not installed.",
-            f"Install it beside the program: pip install 'stark-translate[{extra}]'.",
+            f"Run: {installing(extra)}.",
         )
     return Path(next(iter(spec.submodule_search_locations)))
+
+
+def installing(extra: str) -> str:
+    """Return the command that installs an extra beside this program: no other pip has it."""
+    return f"{sys.executable} -m pip install 'stark-translate[{extra}]'"

@@ -335,6 +335,7 @@ CommandName = Literal[
     "off-record",
     "on-record",
     "pause",
+    "preview-rule",
     "reload",
     "resume",
     "say",

@@ -153,6 +153,14 @@ class Dictionary:
 
     def hold(self, heard: str, write: str) -> Rule:
         """Put a rule in force for this service; no file has it. Raises DictionaryError."""
+        rule = self.rule_to_hold(heard, write)
+        # The last of equal rules wins, so what operators hold goes before all files.
+        self.lexicon = compile_lexicon([*self.lexicon.rules, rule])
+        self._held = (*self._held, rule)
+        return rule
+
+    def rule_to_hold(self, heard: str, write: str) -> Rule:
+        """Return the rule that `hold` would put in force. Raises DictionaryError."""
         self._require_enabled()
         require_rare(heard, self._lang)
         if any(key(heard) == key(phrase) for rule in self._held for phrase in rule.hear):
@@ -160,11 +168,7 @@ class Dictionary:
                 "dictionary-duplicate-phrase", f"A rule for {quoted(heard)} is held already.", ""
             )
         taken = {rule.id for rule in self.lexicon.rules}
-        rule = Rule(free_id(write, taken), (heard,), write, source=_HELD)
-        # The last of equal rules wins, so what operators hold goes before all files.
-        self.lexicon = compile_lexicon([*self.lexicon.rules, rule])
-        self._held = (*self._held, rule)
-        return rule
+        return Rule(free_id(write, taken), (heard,), write, source=_HELD)
 
     def release(self, rule: Rule) -> None:
         """Take a rule that was held out of force."""

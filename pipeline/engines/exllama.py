@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pipeline.core.errors import EngineError, ModelError
+from pipeline.core.resources import installing
 from pipeline.core.standing import Standing
 from pipeline.core.terms import WantedTerm
 from pipeline.core.types import Translation
@@ -26,7 +27,7 @@ _WARM_UP = "Grace to you and peace."
 _PAGE = 256
 """The length of a cache is a multiple of it."""
 _FIX = (
-    "pip install 'stark-translate[exllamav2]', which needs an NVIDIA GPU with CUDA; without one "
+    f"Run: {installing('exllamav2')}, which needs an NVIDIA GPU with CUDA; without one "
     'choose engine = "gemma".'
 )
 _FINISHES = {None: "", "max_new_tokens": "length"}
@@ -102,6 +103,8 @@ class ExLlama:
         draft: str = "",  # noqa: ARG002 - the runtime's own drafts are those of another model
         standing: Standing | None = None,  # noqa: ARG002
         wanted: Sequence[WantedTerm] = (),  # noqa: ARG002
+        *,
+        rivals: Sequence[str] | None = None,  # noqa: ARG002
     ) -> Translation:
         """Translate `text`; `on_text` gets the text so far, whole words only, as it grows.
 

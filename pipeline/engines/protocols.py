@@ -78,38 +78,23 @@ class Translator(Protocol):
         draft: str = "",
         standing: Standing | None = None,
         wanted: Sequence[WantedTerm] = (),
+        *,
+        rivals: Sequence[str] | None = None,
     ) -> Translation:
         """Translate `text`. `on_text` gets the text so far as it grows. Raises EngineError.
 
         `draft` is a quicker translator's text, `standing` the committed part of the caption on
         screen; how much of it is kept depends on the translator's bias. `wanted` are church
         words of the text; their renderings are put in where they are missing and fit.
-        """
 
-
-@runtime_checkable
-class Searcher(Protocol):
-    """A translator that can look at more than one translation."""
-
-    def search(
-        self,
-        text: str,
-        *,
-        rivals: Sequence[str],
-        on_text: Callable[[str], None] | None = None,
-        draft: str = "",
-        standing: Standing | None = None,
-        wanted: Sequence[WantedTerm] = (),
-    ) -> Translation:
-        """Translate as a Translator does; the result may have `alternatives`.
-
-        `rivals` are translations by others, which are weighed too. Raises EngineError.
+        With `rivals`, translations by others and perhaps none, an engine that can looks at several
+        translations and returns `alternatives`, the rivals among them.
         """
 
 
 @runtime_checkable
 class Scorer(Protocol):
-    """A quick translator that can judge translations and suggest some; any thread may ask."""
+    """A quick translator that can judge translations; any thread may ask."""
 
     def score(self, text: str, targets: Sequence[str]) -> list[tuple[float, float]]:
         """Return how likely each of `targets` is as a translation of `text`.
@@ -117,9 +102,6 @@ class Scorer(Protocol):
         The mean log-probability of its tokens, and that of the least likely one. Raises
         EngineError.
         """
-
-    def alternatives(self, text: str) -> list[str]:
-        """Return its best translations of `text`, none of a text in parts. Raises EngineError."""
 
 
 def until_deadline(engine: Translator) -> Callable[[], None]:

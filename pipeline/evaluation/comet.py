@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pipeline.core.errors import EngineError, ModelError
+from pipeline.core.resources import installing
 
 MODEL = "Unbabel/wmt22-cometkiwi-da"
 _BATCH = 8
@@ -33,7 +34,7 @@ class CometKiwi:
             raise ModelError(
                 "comet-missing",
                 "CometKiwi is not installed.",
-                "Run: pip install 'stark-translate[comet]', best in an environment of its own.",
+                f"Run: {installing('comet')}, best in an environment of its own.",
             ) from None
         try:
             path = self._named

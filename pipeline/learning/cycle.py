@@ -23,6 +23,7 @@ from pipeline.core.errors import LearningError, ProtocolError
 from pipeline.core.timestamps import utc_now
 from pipeline.learning.data.folder import DataFolder
 from pipeline.learning.focus import Focus, find_focus
+from pipeline.models.automatic import recognizer_name, translator_name
 from pipeline.protocol.codec import parse_json
 from pipeline.session.reader import JOURNAL, sessions
 from pipeline.session.resume import in_use
@@ -55,12 +56,12 @@ def plan(settings: Settings, data: Path, *, train: bool) -> list[Step]:
         steps += [
             Step(("learn", "mix", *at, *_corpora(learn))),
             Step(("learn", "translate", "--role", "marian", *at, *_minutes(learn))),
-            _compare("marian", settings.translate.partial.model, data / "marian" / "model", at),
+            _compare("marian", translator_name(settings, "marian"), data / "marian" / "model", at),
         ]
     if learn.train in ("stt", "both"):
         steps += [
             Step(("learn", "hear", *at, *_minutes(learn))),
-            _compare("stt", settings.stt.model, data / "stt" / "model", at),
+            _compare("stt", recognizer_name(settings), data / "stt" / "model", at),
         ]
     return steps
 

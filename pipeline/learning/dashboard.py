@@ -22,7 +22,8 @@ from pipeline.records.events import BrokenEvent, FaultEvent
 from pipeline.review.rendering import render_page
 from pipeline.review.store import Reviewed, read_decisions
 from pipeline.review.svg import columns
-from pipeline.session.reader import Session
+from pipeline.review.wording import GRADES
+from pipeline.session.reader import Session, started
 
 _BINS = 10
 
@@ -37,8 +38,8 @@ class ServiceFigures:
     p50_s: float | None
     p95_s: float | None
     """From the last syllable to the caption."""
-    accepted: float | None
-    """Share of the captions that the score accepts, 0..1."""
+    good: float | None
+    """Share of the captions that are good (`GRADES`), 0..1."""
     wer: float | None
     """Of what a person has reviewed: words that were heard wrongly, 0..1 and above."""
     reviewed_minutes: float
@@ -57,7 +58,7 @@ def figures(folder: Path) -> ServiceFigures:
     shown = session.shown
     decided = [each for each in read_decisions(folder).values() if each.outcome != "open"]
     took = spread(record.last_syllable_to_final_ms for record in shown)
-    decisions = Counter(record.quality.decision for record in shown if record.quality)
+    grades = Counter(GRADES[record.quality.decision] for record in shown if record.quality)
     lengths = {record.id: record.end_s - record.start_s for record in shown}
     estimates = [record.quality.parts.estimate for record in shown if record.quality]
     troubles = [event for event in session.events if isinstance(event, FaultEvent | BrokenEvent)]
@@ -68,7 +69,7 @@ def figures(folder: Path) -> ServiceFigures:
         captions=len(shown),
         p50_s=round(took.p50 / 1000, 2) if took else None,
         p95_s=round(took.p95 / 1000, 2) if took else None,
-        accepted=decisions["accept"] / decisions.total() if decisions else None,
+        good=grades["good"] / grades.total() if grades else None,
         wer=_wer(session, decided),
         reviewed_minutes=round(sum(lengths.get(each.id, 0.0) for each in decided) / 60, 1),
         dictionary=sum(len(record.corrections) for record in session.utterances),
@@ -87,12 +88,14 @@ def dashboard(folders: Sequence[Path], data: DataFolder) -> str:
     unread: list[str] = []
     for folder in folders:
         try:
-            services.append(figures(folder))
+            told = figures(folder)
+            if told.captions:  # a start that failed is no service
+                services.append(told)
         except SessionError as error:
             unread.append(str(error))
     return render_page(
         "dashboard.html",
-        services=services,
+        services=[(day(each.name), each) for each in services],
         unread=unread,
         charts=_charts(services),
         # The last change of each role is in force.
@@ -105,30 +108,35 @@ def dashboard(folders: Sequence[Path], data: DataFolder) -> str:
     )
 
 
+def day(name: str) -> str:
+    """Return when a session began, as short as a chart needs it: "Sun 22 Nov, 9:30"."""
+    began = started(name)
+    return name if began is None else f"{began:%a} {began.day} {began:%b}, {began.hour}:{began:%M}"
+
+
 def _charts(services: Sequence[ServiceFigures]) -> list[tuple[str, str, object]]:
     """Return (title, what it says, drawing) of each chart that has anything to draw."""
     told: list[tuple[str, str, list[float | None], float]] = [
         (
             "Words misheard",
-            "Of what people have reviewed: the share of words that were heard wrongly.",
+            "Of what people have reviewed: of 100 words, how many were heard wrongly.",
             [None if each.wer is None else 100 * each.wer for each in services],
             10.0,
         ),
         (
             "How quickly",
-            "From the last syllable to the caption: 95 of 100 were there within so many seconds.",
+            "Seconds from the last syllable to the caption: 95 of 100 were there within.",
             [each.p95_s for each in services],
             2.0,
         ),
         (
-            "Accepted",
-            "The share of captions whose pair the score accepts, in percent.",
-            [None if each.accepted is None else 100 * each.accepted for each in services],
+            "Good captions",
+            "Of 100 captions, how many need no second look.",
+            [None if each.good is None else 100 * each.good for each in services],
             100.0,
         ),
     ]
-    # A session's name begins with its day.
-    names = [each.name[:10] for each in services]
+    names = [day(each.name) for each in services]
     made: list[tuple[str, str, object]] = [
         (title, says, columns(list(zip(names, values, strict=True)), top, title))
         for title, says, values, top in told
@@ -140,8 +148,8 @@ def _charts(services: Sequence[ServiceFigures]) -> list[tuple[str, str, object]]
         bins: list[tuple[str, float | None]] = [
             (f"{number / _BINS:.1f}", float(counts[number])) for number in range(_BINS)
         ]
-        says = "How many translations have which estimate of their quality, from 0 to 1."
-        made.append(("Estimates", says, columns(bins, 10.0, "Estimates")))
+        says = "How sure the translators were, from 0 to 1, and how many captions they made so."
+        made.append(("How sure", says, columns(bins, 10.0, "How sure")))
     return made
 
 

@@ -68,13 +68,7 @@ def deploy(
     not be worse. Raises LearningError (model-missing, name-malformed, not-compared, worse,
     config-missing), ModelError, ConfigError; then everything is as it was.
     """
-    weights = weights_of(model)
-    if not weights.is_file():
-        raise LearningError(
-            "model-missing",
-            f"{weights} is not there.",
-            "Name a .gguf file for Gemma, else a folder with model.bin.",
-        )
+    weights = weights_to_deploy(model)
     if not _NAME.fullmatch(name):
         message = f"{name!r} can be no name of a model."
         raise LearningError("name-malformed", message, "Use letters, digits, dots and hyphens.")
@@ -90,6 +84,18 @@ def deploy(
     _copy(store, role, model, name, on_bytes)
     after = {KEYS[role]: name} | ({"translate.final.prompt": prompt} if prompt else {})
     return _switch(data, config, loaded, role=role, name=name, digest=digest, after=after)
+
+
+def weights_to_deploy(model: Path) -> Path:
+    """Return the file with a model's weights. Raises LearningError (model-missing)."""
+    weights = weights_of(model)
+    if not weights.is_file():
+        raise LearningError(
+            "model-missing",
+            f"{weights} is not there.",
+            "Name a .gguf file for Gemma, else a folder with model.bin.",
+        )
+    return weights
 
 
 def rollback(loaded: Loaded, data: DataFolder, role: Role) -> Deployment:

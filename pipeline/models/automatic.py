@@ -1,9 +1,9 @@
-"""Choose the recognizer for `stt.model = "auto"`, its window and pauses; name the models in use."""
+"""Choose the models for "auto", a recognizer's window and pauses; name the models in use."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import orjson
@@ -48,16 +48,42 @@ def recognizer_name(settings: Settings) -> str:
         return settings.stt.model
     if settings.stt.local_engine != "whisper":
         return str(_own_model(settings))
+    fast_enough, untried = _choices(settings, "stt")
+    if fast_enough:
+        return fast_enough
+    # Not measured yet is no reason against it; found too slow is.
+    return FIRST if FIRST in untried else STARTER
+
+
+def translator_name(settings: Settings, role: Role, name: str = "") -> str:
+    """Return what `name` or else the setting of a translator names; "auto" becomes a model's name.
+
+    `role` is "marian" or "gemma". It is the largest pulled model of the pair of which `tune` has
+    measured or `setup` calculated that it is fast enough here; else the starter. Where that lacks
+    the pair it is the smallest pulled one that nobody has measured. Raises ModelError.
+    """
+    translate = settings.translate
+    own = translate.partial.model if role == "marian" else translate.final.model
+    if (name or own) != AUTO:
+        return name or own
+    fast_enough, untried = _choices(settings, role)
+    starter = shipped(role, STARTER)
+    knows = starter is not None and f"{translate.source}-{translate.target}" in starter.languages
+    return fast_enough or (STARTER if knows or not untried else untried[0])
+
+
+def _choices(settings: Settings, role: Role) -> tuple[str, Sequence[str]]:
+    """Return the largest model that is fast enough, "" for none, and those that nobody measured.
+
+    The latter begin with the smallest.
+    """
     library = ModelLibrary.of(settings)
     kept_up = _read(library)
-    here = list(_here(library, settings))
-    tuned = [model for model in here if kept_up.get(model.name)]
-    if tuned:
-        # Of one family the larger one hears better; that it keeps up is what `tune` has said.
-        return max(tuned, key=lambda model: model.size_bytes).name
-    # Not measured yet is no reason against it; found too slow is.
-    untried = FIRST in {model.name for model in here} and kept_up.get(FIRST, True)
-    return FIRST if untried else STARTER
+    here = sorted(_here(library, settings, role), key=lambda model: model.size_bytes)
+    # Of one family the larger one is better.
+    fast_enough = [model.name for model in here if kept_up.get(model.name)]
+    untried = [model.name for model in here if model.name not in kept_up]
+    return fast_enough[-1] if fast_enough else "", untried
 
 
 def _own_model(settings: Settings) -> Path:
@@ -76,12 +102,12 @@ def models_in_use(settings: Settings) -> dict[Role, str]:
     translate = settings.translate
     names: dict[Role, str] = {"stt": recognizer_name(settings)}
     if translate.partial.engine == "marian":
-        names["marian"] = translate.partial.model
+        names["marian"] = translator_name(settings, "marian")
     # The server's has no files here, the one that stands in for it has.
     elif translate.partial.engine == "openai" and translate.partial.local:
         names["marian"] = translate.partial.local
     if translate.final.engine == "gemma":
-        names["gemma"] = translate.final.model
+        names["gemma"] = translator_name(settings, "gemma")
     return names
 
 
@@ -96,7 +122,7 @@ def names_in_use(settings: Settings) -> dict[str, str]:
 
 
 def remember(settings: Settings, name: str, *, keeps_up: bool) -> None:
-    """Keep what `tune` has said of a recognizer, for `auto`. Raises OSError."""
+    """Keep for `auto` what `tune` or `setup` has said of a model. Raises OSError."""
     library = ModelLibrary.of(settings)
     # `auto` chooses among the registry's names: what is said of a folder would never be asked for.
     if name in library.known:
@@ -120,26 +146,32 @@ def require_languages(role: Role, name: str, settings: Settings, *, key: str = "
     wanted = translate.source if role == "stt" else f"{translate.source}-{translate.target}"
     if made_for and wanted not in made_for:
         does = "hears" if role == "stt" else "translates"
-        alone = ', or partial.engine = "none" (the final one alone)' if role == "marian" else ""
+        others = [
+            each.name
+            for each in ModelLibrary.of(settings).known.values()
+            if each.role == role and each.can(translate.source, translate.target)
+        ]
+        choose = f"Choose another model: {', '.join(others)}" if others else "No known model does"
+        without = ', or set partial.engine to "none"' if role == "marian" else ""
         raise ConfigError(
             "lang-unsupported",
             f"{key or KEYS[role]}: {name} {does} {', '.join(made_for)}, "
             f"and translate.source and target ask for {wanted}.",
-            "Choose another model (`stark-translate models list`)"
-            f"{alone}, or correct the languages.",
+            f"{choose} (`stark-translate models list`){without}, or correct the languages.",
         )
 
 
-def _here(library: ModelLibrary, settings: Settings) -> Iterator[Model]:
-    """Yield the recognizers of this language that have been pulled, are whole and can be loaded."""
+def _here(library: ModelLibrary, settings: Settings, role: Role) -> Iterator[Model]:
+    """Yield the models of these languages that have been pulled, are whole and can be loaded."""
     translate, crashes = settings.translate, crash_history(settings)
     for name, model in library.known.items():
-        if model.role == "stt" and model.can(translate.source, translate.target):
+        is_meant = model.role == role and not model.is_behind_starter
+        if is_meant and model.can(translate.source, translate.target):
             with contextlib.suppress(ModelError):  # a broken one is not for "auto"
                 manifest = library.manifest(name)
                 if manifest is None or library.faults(manifest):
                     continue
-                if not crashes.is_given_up(resolve("stt", name, library)):
+                if not crashes.is_given_up(resolve(role, name, library)):
                     yield model
 
 

@@ -26,6 +26,8 @@ class Row:
     revision: str = ""
     size_bytes: int = 0
     memory_bytes: int = 0
+    languages: tuple[str, ...] = ()
+    """As in the registry: heard ("en"), or pairs ("en-es"); none where it is not restricted."""
     licence: str = ""
     choose: str = ""
     state: State
@@ -67,6 +69,7 @@ def _row(store: ModelLibrary, name: str, model: Model | None, *, in_use: bool) -
         revision=about.revision if about else "",
         size_bytes=about.size_bytes if about else 0,
         memory_bytes=model.memory_bytes if model else 0,
+        languages=model.languages if model else (),
         licence=model.licence if model else "",
         choose=model.choose if model else "",
         state=its_state,
@@ -82,6 +85,7 @@ def _shipped(model: Shipped, *, in_use: bool) -> Row:
         role=model.role,
         size_bytes=_size_bytes(path),
         memory_bytes=model.memory_bytes,
+        languages=model.languages,
         licence=model.licence,
         choose=model.choose,
         state="ships",

@@ -197,10 +197,13 @@ class VerseCommand(CaptionCommand):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddRuleCommand:
-    """An operator adds a rule to the church's dictionary file, or holds it for this service."""
+    """An operator adds a rule to the church's dictionary file, or holds it for this service.
+
+    Or asks what holding it would change.
+    """
 
     type: Literal["command"] = "command"
-    name: Literal["add-rule", "hold-rule"] = "add-rule"
+    name: Literal["add-rule", "hold-rule", "preview-rule"] = "add-rule"
     heard: Phrase
     write: Phrase
 

@@ -346,6 +346,27 @@ class RuleMessage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Rewritten:
+    """A caption that a rule would change: `text` is what would have been said."""
+
+    id: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreviewMessage:
+    """What holding a rule would change; to operators, after `preview-rule`."""
+
+    type: Literal["preview"] = "preview"
+    heard: str
+    write: str
+    refused: str
+    """Why there can be no such rule, or empty."""
+    captions: tuple[Rewritten, ...]
+    """Newest first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FaultMessage:
     """Something went wrong in a stage and the daemon went on; to operators."""
 
@@ -385,6 +406,7 @@ Outgoing: TypeAlias = (
     | HealthMessage
     | DoneMessage
     | ReloadedMessage
+    | PreviewMessage
     | RuleMessage
     | FaultMessage
     | ErrorMessage

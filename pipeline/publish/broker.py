@@ -7,6 +7,7 @@ to come back, after a moment or an hour, and nothing waits inside of a client li
 from __future__ import annotations
 
 import asyncio
+import ssl
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from pipeline.config.publishing import Publish
 from pipeline.core.errors import PublishError
+from pipeline.core.resources import installing
 from pipeline.publish.stream import StreamMessage, all_subjects, stream_name
 from pipeline.publish.troubles import explained, place_of
 
@@ -74,12 +76,12 @@ class Broker:
     @classmethod
     async def connect(cls, settings: Publish) -> Broker:
         """Connect. Raises PublishError; its codes are those of this module's table and
-        `publish-not-installed`, `publish-unreachable`, `publish-credentials`."""
+        `publish-not-installed`, `publish-unreachable`, `publish-credentials`, `publish-ca`."""
         try:
             from nats.aio.client import Client  # noqa: PLC0415 - an extra
         except ImportError:
             message = "publish.nats is set, but the library for it is not installed."
-            fix = "Install `stark-translate[publish]`, or clear the setting."
+            fix = f"Run: {installing('publish')}, or clear the setting."
             raise PublishError("publish-not-installed", message, fix) from None
         place = place_of(settings.nats)
         client = Client()
@@ -89,6 +91,7 @@ class Broker:
                     client.connect(
                         settings.nats,
                         **_credentials(settings),
+                        **_trust(settings),
                         name="stark-translate",
                         # Nothing waits inside the client: who uses this makes a new connection, and
                         # says so.
@@ -294,6 +297,21 @@ def _credentials(settings: Publish) -> dict[str, Any]:
         fix = "It is a file with one line, user:password or a token."
         raise PublishError("publish-credentials", message, fix) from None
     return {"user": first, "password": password} if password else {"token": first}
+
+
+def _trust(settings: Publish) -> dict[str, Any]:
+    """Return who may have signed the server's certificate, beside "anybody known" by default.
+
+    Raises PublishError.
+    """
+    if not settings.ca_file:
+        return {}
+    try:
+        return {"tls": ssl.create_default_context(cafile=settings.ca_file)}
+    except OSError as error:
+        message = f"publish.ca_file, {settings.ca_file}: {error.strerror or error}."
+        fix = "Give a file with certificates in PEM."
+        raise PublishError("publish-ca", message, fix) from None
 
 
 async def _close(client: Client) -> None:

@@ -145,6 +145,7 @@ class Relay:
             # Whatever becomes of the church, the relay itself is of use: its /healthz stays 200.
             down=frozenset(),
             ack_every=_ACK_EVERY,
+            church=settings.church,
         )
         self.feed = Feed(self._hub, board, settings.server.history)
         self._read = 0

@@ -41,7 +41,7 @@ _TROUBLES: tuple[tuple[tuple[str, ...], str, str, str], ...] = (
         ("certificate", "ssl", "tls", "secure"),
         "publish-tls",
         "cannot be reached over TLS",
-        "Look at its certificate, and at tls:// in publish.nats.",
+        "Look at its certificate, at publish.ca_file, and at tls:// in publish.nats.",
     ),
 )
 """What is found in the client's words, then our code, what it means, and what helps."""

@@ -8,8 +8,9 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from pipeline.core.languages import language
 from pipeline.review.svg import clock, printable
-from pipeline.review.wording import filter_reason
+from pipeline.review.wording import GRADES, filter_reason
 
 
 def _finalize(value: Any) -> Any:
@@ -27,7 +28,12 @@ _ENVIRONMENT = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-_ENVIRONMENT.filters.update(clock=clock, filter_reason=filter_reason)
+_ENVIRONMENT.filters.update(
+    clock=clock,
+    filter_reason=filter_reason,
+    grade=GRADES.__getitem__,
+    language_name=lambda code: language(code).name,
+)
 
 
 def render_page(template: str, **values: Any) -> str:

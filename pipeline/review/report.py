@@ -33,9 +33,10 @@ from pipeline.review.report_timeline import (
     latencies,
     session_timeline,
 )
-from pipeline.review.wording import filter_reason
+from pipeline.review.wording import GRADES, filter_reason
 from pipeline.session.reader import started
 
+_SHARES = ((0.95, "Nearly all"), (0.7, "Most"), (0.4, "About half"), (0.1, "Some"), (0.0, "Few"))
 _TROUBLES = {
     "records-dropped": "records lost",
     "source": "microphone lost",
@@ -87,10 +88,29 @@ def report(folder: Path, reference: Path | None = None) -> str:
     )
 
 
+def _grades(session: ReportedSession) -> Counter[str]:
+    """Count the captions by what is thought of them."""
+    return Counter(GRADES[record.quality.decision] for record in session.shown if record.quality)
+
+
+def _verdict(session: ReportedSession) -> str:
+    """Return how it went in words, before any number."""
+    grades = _grades(session)
+    says = []
+    if grades:
+        share = grades["good"] / grades.total()
+        much = next(word for least, word in _SHARES if share >= least)
+        says.append(f"{much} of the captions are good.")
+    troubles = len(session.troubles)
+    says.append(f"{_many(troubles, 'thing')} went wrong." if troubles else "Nothing went wrong.")
+    return " ".join(says)
+
+
 def _lede(session: ReportedSession) -> str:
-    """Return the session in two sentences."""
+    """Return the session in a few sentences."""
     took = spread(r.last_syllable_to_final_ms for r in session.shown)
-    says = f"{_many(len(session.captions), 'caption')} in {_length(session.length_s)}."
+    says = f"{_verdict(session)} {_many(len(session.captions), 'caption')}"
+    says += f" in {_length(session.length_s)}."
     if took:
         says += (
             f" Half of them were there within {took.p50 / 1000:.1f} s of the last syllable,"
@@ -117,9 +137,7 @@ def _cards(session: ReportedSession, compared: Score | None) -> list[Card]:
         for event in session.troubles
     )
     fixes = sum(len(record.corrections) for record in session.utterances)
-    decisions: Counter[str] = Counter(
-        record.quality.decision for record in session.shown if record.quality
-    )
+    grades = _grades(session)
     cards = [
         Card("captions", str(len(session.captions)), _counted(engines)),
         Card("of audio", _length(session.length_s), _heard(session)),
@@ -146,14 +164,16 @@ def _cards(session: ReportedSession, compared: Score | None) -> list[Card]:
     if compared is not None and compared.chrf is not None:
         terms = compared.target_terms
         cards.append(Card("translation (chrF)", f"{compared.chrf:.1f}", f"terms: {_share(terms)}"))
-    if decisions:
-        good = decisions["accept"] + decisions["moderate"]
-        cards.append(
-            Card("trusted captions", f"{good / decisions.total():.0%}", _counted(decisions))
-        )
+    if grades:
+        share = f"{grades['good'] / grades.total():.0%}"
+        cards.append(Card("of the captions are good", share, _counted(grades)))
     cards.append(Card("words corrected", str(fixes), "by the dictionary"))
-    cards.append(Card("utterances not shown", str(reasons.total()), _counted(reasons)))
-    cards.append(Card("faults", str(faults.total()), _counted(faults), "bad" if faults else "good"))
+    cards.append(Card("sentences not shown", str(reasons.total()), _counted(reasons)))
+    cards.append(
+        Card(
+            "things went wrong", str(faults.total()), _counted(faults), "bad" if faults else "good"
+        )
+    )
     lost = Counter({name: count for name, count in session.dropped.items() if count})
     if lost:
         cards.append(Card("given up to keep pace", str(lost.total()), _counted(lost)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -66,8 +67,21 @@ def church_words(session: ReportedSession) -> Markup:
     for record in session.utterances:
         if record.final is not None:
             tally.add(record.checks, record.final.lang)
-    rows = sorted(tally.counts.items(), key=lambda each: (-each[1].refused, -each[1].seen))
+    said = " ".join(record.text for record in session.utterances)
+    rows = [
+        (_as_written(term, said), count)
+        for term, count in sorted(
+            tally.counts.items(), key=lambda each: (-each[1].refused, -each[1].seen)
+        )
+    ]
     return render_part(_TEMPLATE, "church_words", rows=rows)
+
+
+def _as_written(term: str, said: str) -> str:
+    """Return a term with the capitals that it mostly has inside sentences: "Lord", "grace"."""
+    inside = re.findall(rf"(?<=[\w,;:] ){re.escape(term)}\b", said, re.IGNORECASE)
+    spelled = inside or re.findall(rf"\b{re.escape(term)}\b", said, re.IGNORECASE)
+    return Counter(spelled).most_common(1)[0][0] if spelled else term
 
 
 def filtered(session: ReportedSession) -> Markup:

@@ -22,6 +22,8 @@ from pipeline.review.wording import event_text, filter_reason
 from pipeline.session.reader import Session
 
 _TROUBLES = ("fault", "broken", "source", "records-dropped")
+_CHANGES = ("song", "command", "source", "fault", "broken", "rung", "off-record", "resumed")
+"""Events that change the state."""
 _QUIET = ("listening", "speech")
 _KINDS = {
     "engine-gemma": "final by Gemma",
@@ -158,7 +160,7 @@ def distribution(session: ReportedSession) -> Markup:
 def _states(session: ReportedSession) -> list[Bar]:
     """Return the session's states; a health record's holds until the next record."""
     bars: list[Bar] = []
-    starts = [session.at_s(record.utc) for record in session.health]
+    starts = [session.at_s(utc) for utc in _since(session)]
     # The last one holds to the end of the session.
     spans = pairwise([*starts, session.length_s])
     for record, (start_s, end_s) in zip(session.health, spans, strict=True):
@@ -174,6 +176,21 @@ def _states(session: ReportedSession) -> list[Bar]:
             bar = replace(bar, start_s=bars.pop().start_s)
         bars.append(bar)
     return bars
+
+
+def _since(session: ReportedSession) -> list[str]:
+    """Return since when each health record's state holds.
+
+    Records are seconds apart. Where a state has changed between two, the event that changed it
+    tells when.
+    """
+    changes = [e.utc for e in session.events if e.event in _CHANGES]
+    since = [record.utc for record in session.health[:1]]
+    for before, record in pairwise(session.health):
+        between = [utc for utc in changes if before.utc < utc <= record.utc]
+        has_changed = (before.state, before.reason) != (record.state, record.reason)
+        since.append(between[-1] if between and has_changed else record.utc)
+    return since
 
 
 def _plot(drawing: Markup, legend: list[tuple[str, str]], says: str = "") -> Markup:

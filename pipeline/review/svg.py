@@ -141,7 +141,9 @@ def columns(
     for share in (0.0, 0.5, 1.0):
         y = height - share * (height - 20)
         content.append(_line(_LEFT, y, _LEFT + _PLOT, y, "grid"))
+        # On both sides: a phone shows the newest, on the right, first.
         content.append(_label(_LEFT - 10, y + 4, f"{share * top:.3g}", "end"))
+        content.append(_label(_LEFT + _PLOT, y - 4, f"{share * top:.3g}", "end"))
     pitch = _PLOT / max(1, len(values))
     width = min(60.0, pitch * 0.8)
     # Ten names fit beside each other.

@@ -54,6 +54,15 @@ _GIVEN_UP: dict[RungName, str] = {
 }
 
 
+GRADES = {
+    "accept": "good",
+    "moderate": "good",
+    "review": "worth a look",
+    "reject": "doubtful",
+}
+"""A score's decisions as people are told of them: in three."""
+
+
 def _by(event: SongEvent) -> str:
     return " by the operator" if event.by == "operator" else ""
 
@@ -61,7 +70,9 @@ def _by(event: SongEvent) -> str:
 def doubt(reason: str) -> str:
     """Return why a caption is in doubt; `reason` is a flag, an exclusion or a low score's."""
     name, _, limit = reason.partition(":")
-    return _DOUBTS.get(name, name.replace("-", " ")) + (", badly" if limit == "reject" else "")
+    return _DOUBTS.get(name, name.replace("-", " ")) + (
+        " (strong doubt)" if limit == "reject" else ""
+    )
 
 
 def filter_reason(filtered: str) -> str:

@@ -1,20 +1,36 @@
-"""The address of the pages, as text and QR code, and errors of a port that cannot be bound."""
+"""The address of the pages, as text and QR code; answers to http where the port speaks https.
+
+And errors of a port that cannot be bound.
+"""
 
 from __future__ import annotations
 
 import errno
+import re
 import socket
-from functools import lru_cache
+from functools import cache, lru_cache
+from http import HTTPStatus
 from io import BytesIO
+from urllib.parse import urlsplit
 
 import psutil
 import segno
+from segno.helpers import make_wifi_data
+from websockets.http11 import Response
 
 from pipeline.config.schema import Server
 from pipeline.core.errors import ServerError
+from pipeline.core.resources import bundled
+from pipeline.server.pages import INLINE, refuse, respond
 
 EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104 - compared, not bound
 """Hosts that mean every address of this machine."""
+
+_REQUEST = re.compile(rb"(?P<method>GET|HEAD) (?P<path>/[!-~]*) HTTP/1\.[01]\r\n")
+_HOST = re.compile(
+    rb"\r\nhost:[ \t]*(?P<host>([a-z0-9.\-]+|\[[0-9a-f:]+\])(:\d{1,5})?)\r\n",
+    re.IGNORECASE,
+)
 
 
 def unbound(settings: Server, problem: OSError) -> ServerError:
@@ -64,6 +80,13 @@ def page_address(host: str, port: int, *, secure: bool = False) -> str:
     return f"{scheme}://[{host}]:{port}/" if ":" in host else f"{scheme}://{host}:{port}/"
 
 
+def wifi_text(name: str, password: str) -> str:
+    """Return what a QR code says so that a phone joins a Wi-Fi; without a password an open one."""
+    if not password:
+        return str(make_wifi_data(ssid=name, password=None, security="nopass"))
+    return str(make_wifi_data(ssid=name, password=password, security="WPA"))
+
+
 @lru_cache(maxsize=4)
 def qr_svg(address: str) -> bytes:
     """Return a QR code that a phone's camera reads from a few metres away, as an SVG image."""
@@ -84,3 +107,39 @@ def local_address() -> str:
         except OSError:
             return "127.0.0.1"  # no network at all
         return str(probe.getsockname()[0])
+
+
+def is_plain(begin: bytes) -> bool:
+    """Return whether a connection begins with an http request, and not with a TLS handshake."""
+    return begin.startswith((b"GET ", b"HEAD "))
+
+
+def answer_plain(request: bytes, address: str, *, is_public: bool) -> bytes:
+    """Return the answer to a plain request: the right address, or what the phone will show first.
+
+    A certificate that no public authority has signed makes phones warn; with `is_public` they are
+    sent on at once. `address` is that of the settings, "" for the one that was asked.
+    """
+    asked, named = _REQUEST.match(request), _HOST.search(request)
+    configured = urlsplit(address).netloc if address.startswith("https://") else ""
+    host = configured or (named["host"].decode() if named else "")
+    if asked is None or not host:
+        return refuse(HTTPStatus.BAD_REQUEST, "This port speaks https only.").serialize()
+    response = _lead(f"https://{host}", asked["path"].decode(), is_public=is_public)
+    if asked["method"] == b"HEAD":
+        response.body = b""
+    return response.serialize()
+
+
+def _lead(origin: str, path: str, *, is_public: bool) -> Response:
+    if is_public:
+        return refuse(HTTPStatus.FOUND, f"Open {origin}{path}", {"Location": f"{origin}{path}"})
+    # Nothing of the request stands in the page but its host, which has letters and digits only.
+    body = _page().replace(b'href="/"', f'href="{origin}/"'.encode())
+    body = body.replace(b"<!--address-->", f"{origin}/".encode())
+    return respond(HTTPStatus.OK, body, "text/html; charset=utf-8", INLINE)
+
+
+@cache
+def _page() -> bytes:
+    return (bundled("displays") / "certificate.html").read_bytes()

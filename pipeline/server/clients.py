@@ -103,8 +103,8 @@ class Clients:
         return [client for client in self._clients if client.board == board]
 
     def watchers(self) -> Counter[str]:
-        """Count the displays by language; operators' pages are none."""
-        return Counter(client.lang for client in self._clients if client.kind != "operator")
+        """Count the pages by language; an operator's shows the captions that were chosen there."""
+        return Counter(client.lang for client in self._clients)
 
     def send(self, clients: Iterable[Client], data: bytes) -> None:
         """Put a message into write buffers, and close connections whose buffer is too full.

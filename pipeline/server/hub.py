@@ -43,6 +43,7 @@ from pipeline.protocol.past_services import Archive
 from pipeline.records.health import HealthRecord
 from pipeline.server.addresses import page_address
 from pipeline.server.boards import Boards, Subscription
+from pipeline.server.branding import branding_at_start
 from pipeline.server.clients import Client, Clients, DisplayLatency
 from pipeline.server.event_stream import EventStream, EventWriter
 from pipeline.server.inbound import Incoming, OnCommand
@@ -106,21 +107,22 @@ class Hub:
         down: frozenset[State] = DOWN,
         ack_every: int = 1,
         past: Archive | None = None,
+        church: schema.Church | None = None,
         subtitles: LiveSubtitles | None = None,
     ) -> None:
         """Read the pages. Raises ServerError.
 
         `boards` are one a target language, the first target's first. `down`: in these states
         /healthz says that this server is of no use. One of `ack_every` displays is asked to tell
-        what it has painted. Without `past` no services that are over can be read and downloaded,
-        without `subtitles` no stream's.
+        what it has painted. The pages show name, logo and colour of `church`. Without `past` no
+        services that are over can be read and downloaded, without `subtitles` no stream's.
         """
         self._boards = Boards(boards)
         self._settings = settings
         self._mode: Mode = mode
         self._metrics = metrics
         self._endpoints = Endpoints(
-            shipped_pages(),
+            shipped_pages(branding_at_start(church or schema.Church())),
             metrics=metrics,
             health=self._healthz,
             address=lambda: self.audience_address,
@@ -194,7 +196,7 @@ class Hub:
     def configure(self, settings: schema.Server) -> None:
         """Apply a new section; host and port stay those that were bound."""
         self._settings = settings
-        self._incoming.address = settings.address
+        self._incoming.address = self._port.address = settings.address
         self._past.readers = settings.past_services
         take_limits(self._limiter, self._settings)
 

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
+from pipeline.server.addresses import is_plain
 from pipeline.server.rate_limits import ConnectionLimiter
 
 _SEND_BYTES = 64 * 1024  # SO_SNDBUF of each display; the default grows to megabytes
@@ -28,6 +30,8 @@ class Doors:
         self._limiter = limiter
         # By remote address and port, the longest silent first.
         self._silent: dict[object, _Accepted] = {}
+        self.answer_plain: Callable[[bytes], bytes] | None = None
+        """Answers http on a port that speaks https."""
 
     def enter(self, connection: _Accepted) -> bool:
         """Count a new connection, and let a silent one go for it; return False if it must go."""
@@ -84,6 +88,21 @@ class _Accepted(socket.socket):
         super().__init__(*kind, fileno=accepted.detach())
         self.peer = peer
         self._doors: Doors | None = doors
+        self._answer_plain = doors.answer_plain
+
+    def recv_into(self, buffer: Any, nbytes: int = 0, flags: int = 0) -> int:
+        """Receive; http instead of a TLS handshake gets its answer here, and the connection ends.
+
+        Only connections with TLS are read this way.
+        """
+        count = super().recv_into(buffer, nbytes, flags)
+        answer, self._answer_plain = self._answer_plain, None  # it begins only once
+        if answer is None or not is_plain(bytes(buffer[:5])):
+            return count
+        with suppress(OSError):  # it has hung up
+            self.sendall(answer(bytes(buffer[:count])))
+            self.shutdown(socket.SHUT_WR)
+        return 0
 
     def drop(self) -> None:
         """Hang up: the event loop reads the end and closes the socket."""

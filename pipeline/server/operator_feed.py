@@ -21,6 +21,7 @@ from pipeline.protocol.messages import (
     LevelMessage,
     NotesMessage,
     Outgoing,
+    PreviewMessage,
     PurgedMessage,
     ReloadedMessage,
     RuleMessage,
@@ -67,6 +68,10 @@ class OperatorFeed:
 
     def rule(self, message: RuleMessage) -> None:
         """Report that a dictionary rule was added or removed."""
+        self._tell(message)
+
+    def preview(self, message: PreviewMessage) -> None:
+        """Tell what a rule would change that somebody may hold."""
         self._tell(message)
 
     def suggest(self, message: SuggestionMessage) -> None:

@@ -24,6 +24,7 @@ from websockets.http11 import Request, Response
 from pipeline.core.errors import ServerError
 from pipeline.core.languages import for_pages
 from pipeline.core.resources import bundled
+from pipeline.server.branding import LOGO, STYLE, Branding
 from pipeline.server.script_bundler import JoinError, entries, join
 
 log = structlog.get_logger()
@@ -39,6 +40,21 @@ _TYPES = {
     ".woff2": "font/woff2",
     ".mp4": "video/mp4",
 }
+_CHURCH = b"<!--church-->"
+"""Where a page shows the church's name and logo."""
+_OTHER_NAMES = {
+    "/audience": "/",
+    "/captions": "/",
+    "/index": "/",
+    "/phone": "/",
+    "/wall": "/projector",
+    "/overlay": "/obs",
+    "/console": "/operator",
+    "/desk": "/operator",
+    "/poster": "/join",
+    "/help": "/missing",
+}
+"""What people type, in small letters, and the page that they mean."""
 _LANGUAGES = Path("js", "shared", "languages.js")
 # The other types are compressed already.
 _COMPRESSED = frozenset({".html", ".js", ".css", ".svg", ".webmanifest"})
@@ -59,6 +75,12 @@ SECURITY = {
     "X-Frame-Options": "SAMEORIGIN",
 }
 """Headers of every answer: nothing inline, nothing from or to others, in no frame but ours."""
+INLINE = {
+    "Content-Security-Policy": (
+        "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'"
+    )
+}
+"""Header of what has its style inside, and no script: a logo, and the page of the certificate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +91,8 @@ class Page:
     body: bytes
     packed: bytes | None
     etag: str
+    has_style: bool = False
+    """Whether its style is inside, which the policy of the others forbids."""
 
 
 def respond(
@@ -95,8 +119,11 @@ def refuse(status: HTTPStatus, message: str, extra: dict[str, str] | None = None
 class Pages:
     """The files of `displays/`: `audience.html` as `/`, `x.html` as `/x`, others by their path."""
 
-    def __init__(self, folder: Path) -> None:
-        """Read the folder. Raises ServerError (`pages-missing`)."""
+    def __init__(self, folder: Path, church: Branding | None = None) -> None:
+        """Read the folder; pages show what there is of `church`.
+
+        Raises ServerError (`pages-missing`).
+        """
         try:
             files = {
                 file.relative_to(folder): file.read_bytes()
@@ -108,7 +135,12 @@ class Pages:
             raise ServerError("pages-missing", f"A page cannot be read: {problem}.") from None
         files[_LANGUAGES] = languages_script()
         files |= _joined(files)
+        if church:
+            files |= _branded(files, church)
         self._pages = {_route(path): _page(path.suffix, body) for path, body in files.items()}
+        if church and church.logo:
+            etag = hashlib.sha256(church.logo).hexdigest()[:16]
+            self._pages[LOGO] = Page(church.logo_type, church.logo, None, etag, has_style=True)
         if "/" not in self._pages:
             message = f"{folder}/audience.html is missing."
             raise ServerError("pages-missing", message, "Install the program again.")
@@ -117,12 +149,30 @@ class Pages:
         """Answer a GET or HEAD request for a page."""
         page = self._pages.get(request.path.partition("?")[0])
         if page is None:
+            return self._missing(request)
+        return self._send(page, request)
+
+    def _missing(self, request: Request) -> Response:
+        """Lead to the page that was meant, else to all there are."""
+        path, _, query = request.path.partition("?")
+        meant = re.sub("/+", "/", path.lower()).rstrip("/").removesuffix(".html")
+        meant = _OTHER_NAMES.get(meant, meant or "/")
+        if meant in self._pages and path.startswith("/"):
+            place = f"{meant}?{query}" if query else meant
+            return refuse(HTTPStatus.FOUND, f"It is at {place}", {"Location": place})
+        listed = self._pages.get("/missing")
+        if listed is None or "text/html" not in ",".join(request.headers.get_all("Accept")):
             return refuse(HTTPStatus.NOT_FOUND, "There is no such page.")
+        return respond(HTTPStatus.NOT_FOUND, listed.body, listed.content_type)
+
+    def _send(self, page: Page, request: Request) -> Response:
         packed = page.packed if _takes_gzip(request) else None
         # Two forms, two tags: a cache must not take one for the other.
         etag = f'"{page.etag}-gzip"' if packed else f'"{page.etag}"'
         # Kept, but asked after each time: a new version of the program has new pages.
         extra = {"ETag": etag, "Cache-Control": "no-cache", "Vary": "Accept-Encoding"}
+        if page.has_style:
+            extra |= INLINE
         if etag in items_of(request, "If-None-Match"):
             response = respond(HTTPStatus.NOT_MODIFIED, b"", page.content_type, extra)
             del response.headers["Content-Length"]  # it would have to be the page's
@@ -140,9 +190,9 @@ class Pages:
 
 
 @cache
-def shipped_pages() -> Pages:
+def shipped_pages(church: Branding | None = None) -> Pages:
     """Return the pages that ship with the program, read once. Raises ServerError."""
-    return Pages(bundled("displays"))
+    return Pages(bundled("displays"), church)
 
 
 def _route(path: Path) -> str:
@@ -180,6 +230,17 @@ def _joined(files: Mapping[Path, bytes]) -> dict[Path, bytes]:
     return joined
 
 
+def _branded(files: Mapping[Path, bytes], church: Branding) -> dict[Path, bytes]:
+    """Return the pages that show the church, and its style sheet."""
+    link = f'<link rel="stylesheet" href="{STYLE}">\n</head>'.encode()
+    shown = {
+        path: body.replace(_CHURCH, church.markup.encode()).replace(b"</head>", link, 1)
+        for path, body in files.items()
+        if path.suffix == ".html" and _CHURCH in body
+    }
+    return {**shown, Path(STYLE[1:]): church.style.encode()}
+
+
 def _page(suffix: str, body: bytes) -> Page:
     # mtime 0: the same file gives the same bytes.
     packed = gzip.compress(body, mtime=0) if suffix in _COMPRESSED else body
@@ -188,6 +249,7 @@ def _page(suffix: str, body: bytes) -> Page:
         body=body,
         packed=packed if len(packed) < len(body) else None,
         etag=hashlib.sha256(body).hexdigest()[:16],
+        has_style=suffix == ".html" and b"<style>" in body,
     )
 
 

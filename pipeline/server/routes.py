@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import Any
+from urllib.parse import parse_qs
 
 import orjson
 from websockets.http11 import Request, Response
@@ -12,13 +13,15 @@ from websockets.http11 import Request, Response
 from pipeline.core.errors import ProtocolError
 from pipeline.core.metrics import CONTENT_TYPE, Metrics
 from pipeline.core.types import State
-from pipeline.server.addresses import qr_svg
+from pipeline.server.addresses import qr_svg, wifi_text
 from pipeline.server.boards import Boards
 from pipeline.server.event_stream import CONTENT_TYPE as EVENTS
 from pipeline.server.event_stream import open_stream
 from pipeline.server.live_subtitles import PREFIX as SUBTITLES
 from pipeline.server.live_subtitles import LiveSubtitles
 from pipeline.server.pages import Pages, refuse, respond
+
+_WIFI_NAME, _WIFI_PASSWORD = 32, 63  # the longest that Wi-Fi has
 
 DOWN: frozenset[State] = frozenset({"no-audio", "fault", "ended"})
 """States in which a daemon captions nothing."""
@@ -77,8 +80,8 @@ class Endpoints:
             case "/address":
                 body = orjson.dumps({"address": self._address(), "langs": self._boards().langs})
                 response = respond(HTTPStatus.OK, body, "application/json")
-            case "/qr.svg":
-                response = respond(HTTPStatus.OK, qr_svg(self._address()), "image/svg+xml")
+            case "/qr.svg" | "/wifi.svg":
+                response = self._code(request)
             case path if path.startswith(SUBTITLES):
                 response = self._answer_subtitles(request)
             case _:
@@ -95,6 +98,18 @@ class Endpoints:
                 'Subtitles for streams are off: add [[outputs]] with program = "hls".',
             )
         return self._subtitles.answer(request)
+
+    def _code(self, request: Request) -> Response:
+        """Return the QR code of the pages, or of the Wi-Fi that whoever prints the poster types."""
+        path, _, query = request.path.partition("?")
+        if path == "/qr.svg":
+            return respond(HTTPStatus.OK, qr_svg(self._address()), "image/svg+xml")
+        typed = parse_qs(query)
+        name, password = (typed.get(key, [""])[0] for key in ("name", "password"))
+        if not 0 < len(name) <= _WIFI_NAME or len(password) > _WIFI_PASSWORD:
+            says = f"A name of 1 to {_WIFI_NAME} letters, a password of at most {_WIFI_PASSWORD}."
+            return refuse(HTTPStatus.BAD_REQUEST, says)
+        return respond(HTTPStatus.OK, qr_svg(wifi_text(name, password)), "image/svg+xml")
 
     def _open_stream(self, request: Request) -> Response:
         try:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ssl
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import structlog
 
@@ -27,6 +28,8 @@ class Facts:
     names: tuple[str, ...]
     since: datetime
     until: datetime
+    is_public: bool = True
+    """Whether phones know who has signed it; otherwise they warn."""
 
     def fits(self, host: str) -> bool:
         """Return whether browsers accept it for this name or address."""
@@ -166,22 +169,43 @@ def _unusable(cert: Path, key: Path | None, reason: str) -> ServerError:
 
 
 def _facts(served: ssl.SSLContext, cert: Path) -> Facts:
-    """Shake hands with ourselves in memory, as a browser that trusts this certificate would."""
-    # `ssl` decodes the certificate of a peer only; what it has for files is private.
-    to_server, to_client = ssl.MemoryBIO(), ssl.MemoryBIO()
     try:
-        browser = trusting(cert).wrap_bio(to_client, to_server)
-        server = served.wrap_bio(to_server, to_client, server_side=True)
-        waiting = [browser, server]
-        # Each side in turn, until neither waits for the other any more.
-        while waiting:
-            waiting = [side for side in waiting if not _shaken(side)]
+        peer = _handshake(served, trusting(cert))
     except ssl.SSLError as problem:
         raise _unusable(cert, None, problem.reason or str(problem)) from None
-    peer = browser.getpeercert() or {}
-    pairs: Iterable[tuple[str, str]] = peer.get("subjectAltName", ())  # type: ignore[assignment]
+    pairs: Iterable[tuple[str, str]] = peer.get("subjectAltName", ())
     names = tuple(name for _, name in pairs)
-    return Facts(names, _moment(peer["notBefore"]), _moment(peer["notAfter"]))
+    since, until = _moment(peer["notBefore"]), _moment(peer["notAfter"])
+    return Facts(names, since, until, is_public=_is_public(served, peer))
+
+
+def _is_public(served: ssl.SSLContext, peer: Mapping[str, Any]) -> bool:
+    # mkcert makes this machine trust its certificates, and no phone does.
+    if "mkcert" in str(peer.get("issuer")):
+        return False
+    anybody = ssl.create_default_context()
+    anybody.check_hostname = False
+    anybody.verify_flags |= _NO_CHECK_TIME
+    try:
+        _handshake(served, anybody)
+    except ssl.SSLCertVerificationError:
+        return False
+    return True
+
+
+def _handshake(served: ssl.SSLContext, trusted: ssl.SSLContext) -> Mapping[str, Any]:
+    """Shake hands with ourselves in memory, as a browser does; return what it is told of us.
+
+    Raises ssl.SSLError.
+    """
+    # `ssl` decodes the certificate of a peer only; what it has for files is private.
+    to_server, to_client = ssl.MemoryBIO(), ssl.MemoryBIO()
+    browser = trusted.wrap_bio(to_client, to_server)
+    waiting = [browser, served.wrap_bio(to_server, to_client, server_side=True)]
+    # Each side in turn, until neither waits for the other any more.
+    while waiting:
+        waiting = [side for side in waiting if not _shaken(side)]
+    return browser.getpeercert() or {}
 
 
 def _shaken(side: ssl.SSLObject) -> bool:

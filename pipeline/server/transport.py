@@ -18,7 +18,7 @@ from websockets.protocol import State
 
 from pipeline.config import schema
 from pipeline.core.errors import ServerError
-from pipeline.server.addresses import unbound
+from pipeline.server.addresses import answer_plain, unbound
 from pipeline.server.event_stream import EventStream
 from pipeline.server.listening import Doors, Listener, listeners
 from pipeline.server.pages import SECURITY
@@ -95,6 +95,8 @@ class Transport:
         What it returns to be awaited has the seconds of a request that is slow to arrive.
         """
         self._settings = settings
+        self.address = settings.address
+        """That of the settings, to which plain http is led where the port speaks https."""
         self._doors = Doors(limiter)
         self._handler = handler
         self._answer = answer
@@ -110,6 +112,7 @@ class Transport:
         if settings.tls_cert:
             self._certificate = Certificate(settings)
             self._certificate.tell()
+            self._doors.answer_plain = self._lead
             options = {"ssl": self._certificate.context, "ssl_handshake_timeout": _OPEN_S}
             self._renew_later()
         asyncio.get_running_loop().set_exception_handler(_Troubles())
@@ -140,6 +143,10 @@ class Transport:
             logger=quiet,
             **options,
         )
+
+    def _lead(self, request: bytes) -> bytes:
+        is_public = self._certificate is None or self._certificate.facts.is_public
+        return answer_plain(request, self.address, is_public=is_public)
 
     def _ask(
         self, connection: ServerConnection, request: Request

@@ -83,6 +83,7 @@ GPUS: Final = (
     KnownGpu("RTX 3060", 12, 360),
     KnownGpu("RTX 4060", 8, 272),
     KnownGpu("RTX A2000", 6, 288),
+    KnownGpu("RTX 2000 Ada", 16, 224),
     KnownGpu("T4", 16, 320),
     KnownGpu("RTX 4070", 12, 504),
     KnownGpu("RTX 3090", 24, 936),
@@ -216,6 +217,8 @@ def level_of(final: Writing, others: Sequence[Need], place: Place) -> Level:
 
 def known_gpu(name: str) -> KnownGpu | None:
     """Return the GPU of which `name` speaks, "NVIDIA GeForce RTX 3090" say; None: not known."""
+    # Often taken for the next one after the RTX A2000, which has less than half of its memory.
+    name = re.sub(r"\b(RTX )?A?2000 Ada\b", "RTX 2000 Ada", name, flags=re.IGNORECASE)
     matching = [
         gpu for gpu in GPUS if re.search(rf"\b{re.escape(gpu.name)}\b", name, re.IGNORECASE)
     ]

@@ -25,7 +25,7 @@ from pipeline.engines.process.engine_process import (
 )
 from pipeline.engines.specification import FINAL, QUICK
 from pipeline.evaluation.golden_sentence import read_golden
-from pipeline.models.automatic import recognizer_name
+from pipeline.models.automatic import recognizer_name, translator_name
 from pipeline.models.library import ModelLibrary
 from pipeline.models.registry import KEYS, Role
 from pipeline.models.resolve import resolve
@@ -198,7 +198,7 @@ def model_name(role: Role, settings: Settings) -> str:
     """Return what the settings name for a role, "auto" resolved. Raises ModelError."""
     if role == "stt":
         return recognizer_name(settings)
-    return str(dict(leaves(settings.model_dump()))[KEYS[role]])
+    return translator_name(settings, role)
 
 
 def _engine(role: Role, settings: Settings) -> RecognizerProcess | TranslatorProcess:

@@ -77,12 +77,24 @@ class Commitments:
 
     def behind_lead(self, rest: Caption, transcript: Transcript) -> Caption:
         """Return the caption of the whole text, of which `rest` is what was translated now."""
-        text, said = rest.text, rest.transcript.text
         # The rest was translated as a sentence, and has a capital that the middle of one has not.
-        if self.lead and said[:1].islower() and not is_ended(self.lead):
-            text = text[:1].lower() + text[1:]
-        whole = f"{self.lead} {text}".strip()
-        return replace(rest, transcript=transcript, text=whole, was_final=len(self.lead))
+        lowers = rest.transcript.text[:1].islower() and not is_ended(self.lead)
+
+        def whole(text: str) -> str:
+            text = text[:1].lower() + text[1:] if self.lead and lowers else text
+            return f"{self.lead} {text}".strip()
+
+        made = rest.translation
+        if made is not None:
+            others = tuple(replace(each, text=whole(each.text)) for each in made.alternatives)
+            made = replace(made, alternatives=others)
+        return replace(
+            rest,
+            transcript=transcript,
+            text=whole(rest.text),
+            translation=made,
+            was_final=len(self.lead),
+        )
 
     def heard_nothing_of_use(self, utterance: Utterance) -> None:
         """Drop the beginning that the recognizer was given: its text could not be used."""

@@ -86,7 +86,7 @@ _FORGOTTEN = {
     "pause-forgotten": "Captions are paused, but somebody is speaking: press Resume to go on.",
     "song-hold-forgotten": "Captions are held for a song, but somebody is speaking: press "
     "Captions again to go on.",
-    "blank-forgotten": "The screens are blank, but somebody is speaking: press Unblank.",
+    "blank-forgotten": "The screens are blank, but somebody is speaking: press Show again.",
 }
 
 

@@ -190,6 +190,8 @@ class QuickPass:
         standing: Standing | None = None,
     ) -> Caption:
         lang = self.settings.translate.target
+        # A partial is replaced in a moment: only the last one is worth a search.
+        searches = self.settings.translate.final.search and transcript.utterance.is_whole
         with self.work_log.working():
             return translate(
                 translator,
@@ -201,6 +203,7 @@ class QuickPass:
                 standing=standing,
                 church=self.settings.church,
                 glossary=self._glossaries.of(lang) if self._glossaries else None,
+                rivals=() if searches else None,
             )
 
     def _failed(self, error: EngineError) -> None:

@@ -11,7 +11,7 @@ from pipeline.config.schema import Church
 from pipeline.core.standing import Standing
 from pipeline.core.types import Caption, Span, Transcript, Utterance
 from pipeline.dictionary.glossary import Glossary
-from pipeline.engines.protocols import Recognizer, Searcher, Translator
+from pipeline.engines.protocols import Recognizer, Translator
 from pipeline.text.overlay import lay_over
 
 Clock = Callable[[], float]
@@ -61,14 +61,12 @@ def translate(
     standing: Standing | None = None,
     church: Church | None = None,
     glossary: Glossary | None = None,
-    suggest: Callable[[str], Sequence[str]] | None = None,
+    rivals: Sequence[str] | None = None,
 ) -> Caption:
     """Translate a transcript handed over at `handed_s`; the caption is not yet final.
 
-    With `suggest`, which returns translations by another, a Searcher looks for alternatives.
-
     The translator gets references and numbers as `church` wants them (`given`). Church words of a
-    whole utterance are translated as the `glossary` says.
+    whole utterance are translated as the `glossary` says. `rivals`: see `Translator.translate`.
     """
     start_s = clock()
     text = transcript.text
@@ -79,17 +77,7 @@ def translate(
     if church and is_free:
         text = given(text, transcript.lang, church)
     wanted = glossary.find(text) if glossary and transcript.utterance.is_whole else ()
-    if suggest is not None and isinstance(translator, Searcher):
-        translation = translator.search(
-            text,
-            rivals=suggest(text),
-            on_text=on_text,
-            draft=draft,
-            standing=standing,
-            wanted=wanted,
-        )
-    else:
-        translation = translator.translate(text, on_text, draft, standing, wanted)
+    translation = translator.translate(text, on_text, draft, standing, wanted, rivals=rivals)
     return Caption(
         transcript=transcript,
         lang=lang,

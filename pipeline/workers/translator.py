@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import queue
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeAlias
 
@@ -235,7 +235,7 @@ class Translate(Worker):
                 else None,
                 church=self.settings.church,
                 glossary=self._glossaries.of(self._lang) if self._glossaries else None,
-                suggest=self._suggested if searches else None,
+                rivals=_texts(draft) if searches else None,
             )
         except EngineCancelledError:
             return None
@@ -257,13 +257,6 @@ class Translate(Worker):
         revised = draft.revised + revised_words(stood, caption.text)
         opinion = self._opinion(draft, caption, score) if self.settings.church.doubt else None
         return as_final(replace(caption, revised=revised, opinion=opinion))
-
-    def _suggested(self, text: str) -> Sequence[str]:
-        """Return the quick translator's best translations, none where it cannot say."""
-        try:
-            return self._scorer.alternatives(text) if self._scorer else ()
-        except EngineError:  # of that the worker that translates with it tells
-            return ()
 
     def _best(self, caption: Caption, stood: str) -> tuple[Caption, _Score | None]:
         """Return the caption with the translation that both translators together hold likeliest.
@@ -345,6 +338,12 @@ class Translate(Worker):
         # Laid over the spoken words, it would be a sentence in two languages.
         engine = self._translator.name
         return replace(draft, lang=self._lang, text=text, engine=engine, stable=len(text))
+
+
+def _texts(draft: Caption) -> list[str]:
+    """Return the translations that the quick translator has looked at."""
+    made = draft.translation
+    return [each.text for each in made.alternatives] if made else []
 
 
 def _unusable(caption: Caption) -> str:

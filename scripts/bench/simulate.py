@@ -56,7 +56,7 @@ from pipeline.dictionary.store import Dictionary
 from pipeline.engines.llama_cpp.gemma import Gemma
 from pipeline.engines.llama_cpp.speculative import Bias
 from pipeline.engines.process import factory
-from pipeline.engines.protocols import Recognizer, Translator, never
+from pipeline.engines.protocols import Recognizer, Scorer, Translator, never
 from pipeline.evaluation.accuracy import chrf_and_bleu
 from pipeline.evaluation.voices import score_text
 from pipeline.models.automatic import own_pauses
@@ -167,14 +167,18 @@ class RememberingTranslator:
         draft: str = "",
         standing: Standing | None = None,
         wanted: Sequence[WantedTerm] = (),
+        *,
+        rivals: Sequence[str] | None = None,
     ) -> Translation:
         """Return what the engine does. Raises EngineError."""
         bias = self._own if self.bias is None else self.bias
         if isinstance(self._engine, Gemma) and bias is not None:
             self._engine.bias = bias
-        key = (text, draft, standing, tuple(wanted), bias)
+        others = None if rivals is None else tuple(rivals)
+        key = (text, draft, standing, tuple(wanted), bias, others)
         return self.memory.ask(
-            key, lambda: self._engine.translate(text, on_text, draft, standing, wanted)
+            key,
+            lambda: self._engine.translate(text, on_text, draft, standing, wanted, rivals=rivals),
         )
 
 
@@ -185,6 +189,7 @@ class Engines:
     recognizer: RememberingRecognizer
     partial: RememberingTranslator | None
     final: RememberingTranslator | None
+    scorer: Scorer | None
 
     @classmethod
     def of(cls, settings: Settings) -> Engines:
@@ -194,6 +199,7 @@ class Engines:
             RememberingRecognizer(factory.recognizer(settings, Dictionary(settings))),
             RememberingTranslator(partial) if partial else None,
             RememberingTranslator(final) if final else None,
+            partial if isinstance(partial, Scorer) else None,
         )
         made.recognizer.load()
         for each in (made.partial, made.final):
@@ -244,6 +250,7 @@ class Simulation:
             degradation=degradation,
             emit=self._report,
             is_stale=self._utterances.is_stale,
+            scorer=engines.scorer,
         )
 
     def play(self, pcm: Pcm, probabilities: Sequence[float]) -> list[History]:

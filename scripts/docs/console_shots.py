@@ -52,13 +52,16 @@ def work(office: OperatorServer) -> None:
 
 def look(page: Page, office: OperatorServer) -> None:
     """Wait for all figures, and ask about a correction."""
-    page.locator("#machine dd").first.wait_for()
+    page.locator("#machine dd").first.wait_for(state="attached")
     office.level(-21, speaking=True)
     page.locator(".fixed").first.hover()
 
 
 def compare(page: Page, office: OperatorServer) -> None:
-    """Let a second translator say how it would have put it."""
+    """Let a second translator say how it would have put it, for those who look at details."""
+    page.locator("#tab-setup").click()
+    page.locator("#details").check()
+    page.locator("#tab-now").click()
     second = {
         3: ("Así escribió Pablo a una dieta, su amigo.", "Pablo escribió esto a su amigo."),
         4: (
@@ -68,7 +71,7 @@ def compare(page: Page, office: OperatorServer) -> None:
     }
     for number, (final, text) in second.items():
         office.compare(number, final, text)
-    page.locator("#machine dd").first.wait_for()
+    page.locator("#machine dd").first.wait_for(state="attached")
     office.level(-21, speaking=True)
 
 
@@ -110,12 +113,14 @@ def distrust(page: Page, office: OperatorServer) -> None:
     other = office.settings.audio.model_copy(update={"device": "built-in"})
     keep(office.folder, CHECKED, office.settings.model_copy(update={"audio": other}))
     page.reload()
+    page.locator("#tab-setup").click()
     page.locator("#check-differs").scroll_into_view_if_needed()
     office.level(-21, speaking=True)
 
 
 def invite(page: Page, office: OperatorServer) -> None:
     """Let one more tablet in."""
+    page.locator("#tab-setup").click()
     page.locator("#invite").click()
     page.locator("#invitation-code").scroll_into_view_if_needed()
     office.level(-21, speaking=True)
@@ -128,7 +133,7 @@ class Shot(NamedTuple):
     mode: Mode
     scheme: Literal["dark", "light"]
     act: Callable[[Page, OperatorServer], None]
-    ready: str = "#address[href]"
+    ready: str = "#pause:enabled"
     """What is there when the page is."""
     part: str = "body"
     """What the picture is of."""
@@ -143,7 +148,7 @@ SHOTS = {
     "operator-check": Shot(CONSOLE, "live", "light", distrust, part=CHECK),
     "operator-invite": Shot(CONSOLE, "live", "light", invite, part=VOLUNTEERS),
     "operator-login": Shot("/operator", "live", "light", leave, "#login", "#login"),
-    "join": Shot("/join", "live", "light", leave),
+    "join": Shot("/join", "live", "light", leave, "#address[href]"),
 }
 
 

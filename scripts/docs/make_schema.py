@@ -60,6 +60,7 @@ WRITTEN: dict[str, Any] = {
     "messages/done": messages.DoneMessage,
     "messages/fault": messages.FaultMessage,
     "messages/purged": messages.PurgedMessage,
+    "messages/preview": messages.PreviewMessage,
     "messages/rule": messages.RuleMessage,
     "messages/reloaded": messages.ReloadedMessage,
     "messages/check": check_messages.CheckMessage,

@@ -41,6 +41,7 @@ class DisplayServer:
         ack_every: int = 1,
         sessions: Path | None = None,
         server: Mapping[str, Any] | None = None,
+        church: schema.Church | None = None,
     ) -> None:
         """`extra_targets` are languages beside `target`, `sessions` is the folder of past
         services, `server` are more of its settings.
@@ -54,6 +55,7 @@ class DisplayServer:
         self._port = 0
         self._certificate = certificate
         self._sessions = sessions
+        self._church = church
         self.server = dict(server or {})
         """What its settings say beside port and certificate, from the next `open` on."""
         self._hub: Hub | None = None
@@ -99,6 +101,7 @@ class DisplayServer:
                 metrics=self.metrics,
                 ack_every=self._ack_every,
                 past=PastServices(self._sessions) if self._sessions else None,
+                church=self._church,
             )
             hub.set_state(state)
             await hub.start(on_command=self._command, health=health_record)

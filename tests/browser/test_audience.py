@@ -526,7 +526,8 @@ def test_pages_have_no_inline_code() -> None:
     for file in sorted(Path("displays").glob("*.html")):
         html = file.read_text("utf-8")
         assert "style=" not in html, file
-        assert "<style" not in html, file
+        # Over plain http the page of the certificate has to stand alone.
+        assert ("<style" in html) == (file.name == "certificate.html"), file
         assert not re.search(r"\son\w+\s*=", html), file
         assert "://" not in html, file
     for script in sorted(Path("displays/js").rglob("*.js")):

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from scripts.support.operator_server import OperatorServer
 from tests.browser.conftest import Visit, place_of
-from tests.support.console import OPEN, opened, row
+from tests.support.console import OPEN, keeper, opened, row, setup
 from tests.support.page_words import LANGS, texts
 
 pytestmark = pytest.mark.browser
@@ -53,15 +53,19 @@ def test_the_desk_speaks_the_browser_s_language_and_has_room_for_it(
     for width, height in [(390, 844), (768, 1024), (1280, 800)]:
         page.set_viewport_size({"width": width, "height": height})
         has_room(page, "desk")
+        setup(page)
+        has_room(page, "setup")
+        page.locator("#tab-now").click()
 
     hall.hear(1, "So wrote Paul to a fro diet us.", "Así escribió.", unsure={"fro": 0.2})
     page.set_viewport_size({"width": 1024, "height": 768})
     row(page, 1).click()
     expect(row(page, 1).locator(".number")).to_have_text(said(lang, "number", id="1"))
-    page.locator("#details").check()
+    setup(page).locator("#details").check()
     expect(page.locator("#machine dd").first).to_be_visible()  # they come by themselves
     widths = "[...document.querySelectorAll('#machine dd')].map((one) => one.clientWidth)"
     assert min(page.evaluate(widths)) > 100, "figures have nearly half of the panel"
+    page.locator("#tab-now").click()
     page.set_viewport_size({"width": 390, "height": 844})
     for way in ("#edit", "#add-rule", "#type"):
         page.locator(way).click()
@@ -77,7 +81,7 @@ def test_the_desk_speaks_the_browser_s_language_and_has_room_for_it(
 
 def test_a_language_that_is_chosen_is_kept_on_the_device(visit: Visit) -> None:
     page = opened(visit, locale="ko-KR")
-    page.locator("#language").select_option("de")
+    setup(page).locator("#language").select_option("de")
     expect(page.locator("#pause .word")).to_have_text(texts("de")["pause"])
     expect(page.locator("#pause")).to_be_enabled()  # the tab is let in still
     expect(page.locator("#language")).to_have_value("de")
@@ -95,10 +99,11 @@ def test_in_arabic_the_desk_runs_from_right_to_left_and_what_was_heard_does_not(
     heard = row(page, 1).locator(".heard")
     expect(heard).to_have_text("the first of two")
     assert heard.evaluate("one => getComputedStyle(one).direction") == "ltr"
-    transcript, panel = (place_of(page.locator(each)) for each in (".transcript", ".panel"))
-    assert panel["x"] + panel["width"] <= transcript["x"] + 1
+    now, prepared = (place_of(page.locator(each)) for each in ("#tab-now", "#tab-setup"))
+    assert prepared["x"] + prepared["width"] <= now["x"] + 1
     hall.level(-21)
     number = page.locator("#level-number")
+    keeper(page)
     expect(number).to_have_text("\u2068-21 dBFS\u2069")
     page.locator("#pause").click()
     expect(page.locator("#reason")).to_contain_text(texts("ar")["help_paused"])

@@ -37,7 +37,7 @@ def hall(kept: Path) -> Iterator[DisplayServer]:
 def test_an_operator_sees_it_as_it_was_made(visit: Visit) -> None:
     page = visit("/dashboard#token=secret", color_scheme="dark")
     expect(page.locator("h1")).to_have_text("All services")
-    expect(page.locator("h2").first).to_have_text("Accepted")
+    expect(page.locator("h2").first).to_have_text("Good captions")
     expect(page).to_have_title("Captions: all services")
     assert "token" not in page.url
     line = page.locator("h2").first.evaluate("(e) => getComputedStyle(e).borderBottomStyle")
@@ -48,12 +48,13 @@ def test_an_operator_sees_it_as_it_was_made(visit: Visit) -> None:
 
 def test_without_a_token_it_asks_for_one(visit: Visit) -> None:
     page = visit("/dashboard", answers=frozenset({401, 403}))
-    expect(page.get_by_label("Operator token")).to_be_focused()
+    expect(page.get_by_role("link", name="Open the desk")).to_be_visible()
+    page.get_by_text("With the password instead").click()
     assert [found["id"] for found in Axe().run(page).response["violations"]] == []
-    page.get_by_label("Operator token").fill("guess")
+    page.get_by_label("Password of the desk").fill("guess")
     page.keyboard.press("Enter")
     expect(page.locator("#login-problem")).to_have_text("The token is wrong.")
-    page.get_by_label("Operator token").fill("secret")
+    page.get_by_label("Password of the desk").fill("secret")
     page.keyboard.press("Enter")
     expect(page.locator("h1")).to_have_text("All services")
 

@@ -66,5 +66,5 @@ def test_a_link_to_no_language_at_all_is_the_plain_page(visit: Visit) -> None:
 
 
 def test_the_poster_names_the_languages(visit: Visit) -> None:
-    names = visit("/join").locator("#langs span")
+    names = visit("/join").locator("#langs li")
     expect(names).to_have_text(["Español", "Français", "English"])

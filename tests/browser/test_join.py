@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, expect
 
+from pipeline.config.schema import Church
 from scripts.support.display_server import DisplayServer
 from tests.browser.conftest import Visit, until
 
@@ -38,16 +40,33 @@ def test_an_address_that_phones_cannot_open_is_said_but_not_printed(visit: Visit
     expect(page.locator("#tools")).to_be_hidden()
 
 
-def test_it_prints_on_one_page_with_a_line_of_ones_own(visit: Visit) -> None:
-    page = visit("/join", "window.print = () => { window.printed = true; };")
-    page.locator("#line").fill("Wi-Fi: Guests <b>2026</b>")
-    expect(page.locator("#note")).to_have_text("Wi-Fi: Guests <b>2026</b>")
-    page.get_by_role("button", name="Print").click()
-    assert page.evaluate("window.printed")
-    paper = page.pdf(format="A4")
-    assert len(re.findall(rb"/Type\s*/Page\b", paper)) == 1
-    page.reload()
-    expect(page.locator("#note")).to_have_text("Wi-Fi: Guests <b>2026</b>")
+def test_it_prints_on_one_page_with_everything_on_it(browser: Browser, tmp_path: Path) -> None:
+    logo = tmp_path / "logo.svg"
+    logo.write_text('<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"/>')
+    church = Church(name="Grace Community Church of the Valley", logo=str(logo), colour="#7a1f3d")
+    with DisplayServer(extra_targets=("fr", "de", "pt", "ko"), church=church) as hall:
+        page = browser.new_page(viewport={"width": 1280, "height": 800})
+        page.add_init_script("window.print = () => { window.printed = true; };")
+        page.goto(f"{hall.url}/join")
+        expect(page.get_by_role("button", name="Print")).to_be_in_viewport(ratio=1)
+        expect(page.locator("#wifi")).to_be_hidden()
+        page.get_by_label("Name of the Wi-Fi").fill("Guests <b>2026</b>")
+        page.get_by_label("Its password").fill("welcome home")
+        page.get_by_label("A line of your own").fill("Ask Ruth at the door")
+        until(page, "document.querySelector('#wifi-qr').naturalWidth > 0")
+        expect(page.locator("#ssid")).to_have_text("Guests <b>2026</b>")
+        expect(page.locator("#langs li")).to_have_count(6)
+        page.get_by_role("button", name="Print").click()
+        assert page.evaluate("window.printed")
+        for size in ("A4", "Letter"):
+            paper = page.pdf(format=size)
+            assert len(re.findall(rb"/Type\s*/Page\b", paper)) == 1
+        page.reload()
+        expect(page.locator("#password")).to_have_text("welcome home")
+        expect(page.locator(".church")).to_have_text("Grace Community Church of the Valley")
+        band = page.locator(".church").evaluate("(e) => getComputedStyle(e).backgroundColor")
+        assert band == "rgb(122, 31, 61)"
+        page.close()
 
 
 def test_an_answer_that_makes_no_sense_is_said(visit: Visit) -> None:

@@ -17,8 +17,8 @@ from pipeline.core.reports import Fault
 from pipeline.records.health import Dropped
 from pipeline.server.access import LIMIT
 from scripts.support.operator_server import OperatorServer
-from tests.browser.conftest import Visit, until
-from tests.support.console import OPEN, TABLET, audience, opened, row
+from tests.browser.conftest import Visit, place_of, until
+from tests.support.console import OPEN, TABLET, audience, opened, row, setup
 
 pytestmark = pytest.mark.browser
 
@@ -41,11 +41,11 @@ def test_the_token_is_typed_once_and_kept_for_the_tab(visit: Visit) -> None:
     assert page.locator("#token").get_attribute("type") == "password"
     assert page.locator("#code").get_attribute("inputmode") == "numeric"
     page.locator("#by-token summary").click()
-    page.get_by_label("Operator token").fill("wrong")
+    page.get_by_label("Password").fill("wrong")
     page.keyboard.press("Enter")
     expect(page.locator("#login-problem")).to_have_text("The token is wrong.")
-    page.get_by_label("Operator token").fill("secret")
-    page.get_by_role("button", name="Open the console").click()
+    page.get_by_label("Password").fill("secret")
+    page.get_by_role("button", name="Open the desk").click()
     expect(page.locator("#desk")).to_be_visible()
     expect(page.locator("#login")).to_be_hidden()
     assert page.locator("#token").input_value() == ""
@@ -91,7 +91,7 @@ def test_it_works_where_the_browser_keeps_nothing(visit: Visit) -> None:
         for name in ("local", "session")
     )
     page = opened(visit, script=script)
-    page.locator("#keys").uncheck()
+    setup(page).locator("#keys").uncheck()
     page.keyboard.press("p")
     expect(page.locator("#state")).to_have_text("Listening")
 
@@ -115,7 +115,7 @@ def test_a_token_that_does_not_hold_any_more_is_asked_for_again_and_guesses_are_
 
 
 def test_a_tablet_is_let_in_by_six_digits_and_stays_in(hall: OperatorServer, visit: Visit) -> None:
-    desk = opened(visit)
+    desk = setup(opened(visit))
     desk.get_by_role("button", name="Add a volunteer").click()
     expect(desk.locator("#invitation")).to_be_visible()
     code = desk.locator("#invitation-code").inner_text()
@@ -140,7 +140,7 @@ def test_a_tablet_is_let_in_by_six_digits_and_stays_in(hall: OperatorServer, vis
     again = tablet.context.new_page()  # next Sunday: another tab, nothing in the address
     again.goto(f"{hall.url}/operator")
     expect(again.locator("#pause")).to_be_enabled()
-    tablet.keyboard.press("p")
+    tablet.locator("#pause").click()
     expect(desk.locator("#state")).to_have_text("Paused")
     desk.get_by_role("button", name="Sign Maria out").click()
     for page in (tablet, again):
@@ -172,7 +172,7 @@ def test_state_and_reason_in_one_glance(hall: OperatorServer, visit: Visit) -> N
     expect(page.locator("#said")).to_contain_text("Listening")  # not read out at each sentence
     page.locator("#pause").click()
     expect(page.locator("#state")).to_have_text("Paused")
-    expect(page.locator("#reason")).to_contain_text("Paused by the operator.")
+    expect(page.locator("#reason")).to_contain_text("Paused at the desk.")
     expect(page.locator("#glance")).to_have_attribute("data-tone", "wait")
     assert page.title() == "Paused: captions"
     colours = {page.evaluate("getComputedStyle(glance).backgroundColor")}
@@ -186,6 +186,7 @@ def test_level_peak_clipping_silence_faults_and_new_settings(
     hall: OperatorServer, visit: Visit
 ) -> None:
     page = opened(visit)
+    setup(page).locator("#details").check()
     expect(page.locator("#address")).to_have_attribute("href", f"{hall.url}/")
     until(page, "document.querySelector('#qr').naturalWidth > 0")
     expect(page.locator("#address-problem")).to_contain_text("--host 0.0.0.0")
@@ -208,9 +209,9 @@ def test_level_peak_clipping_silence_faults_and_new_settings(
     expect(notice).to_have_text("church.toml: unknown key 'hera'.")
     expect(notice).to_have_attribute("data-tone", "bad")
     hall.reloaded()
-    expect(notice).to_have_text("The settings were read again. log.level: in force.")
+    expect(notice).to_have_text("The settings were read again. log.level: holds now.")
     hall.reloaded("audio.device", "stt.model")
-    expect(notice).to_contain_text("audio.device, stt.model: only after a restart.")
+    expect(notice).to_contain_text("audio.device, stt.model: holds after a new start.")
 
 
 def test_pause_blank_and_undo_are_one_press(hall: OperatorServer, visit: Visit) -> None:
@@ -219,14 +220,14 @@ def test_pause_blank_and_undo_are_one_press(hall: OperatorServer, visit: Visit) 
     expect(page.locator("#undo")).to_be_disabled()
     page.locator("#blank").click()
     expect(people.locator("#status-text")).to_have_text("Captions are off for a moment")
-    expect(page.locator("#blank .word")).to_have_text("Unblank")
+    expect(page.locator("#blank .word")).to_have_text("Show again")
     page.locator("#pause").click()
     expect(page.locator("#pause .word")).to_have_text("Resume")
     assert (hall.facts.paused, hall.facts.blank) == (True, True)
     expect(page.locator("#undo .word")).to_have_text("Undo: pause")
     page.locator("#undo").click()
     expect(page.locator("#undo .word")).to_have_text("Undo: blank")
-    expect(page.locator("#blank .word")).to_have_text("Unblank")
+    expect(page.locator("#blank .word")).to_have_text("Show again")
     page.locator("#blank").click()
     expect(people.locator("#status-text")).to_have_text("Listening")
     expect(page.locator("#undo")).to_be_disabled()
@@ -258,7 +259,7 @@ def test_a_song_is_held_by_itself_or_by_one_press_and_captioned_anyway(
     assert wanted() == "caption"
     hall.song(held=False)
     expect(page.locator("#state")).to_have_text("Listening")
-    expect(page.locator("#undo .word")).to_have_text("Undo: song-caption")
+    expect(page.locator("#undo .word")).to_have_text("Undo: song")
     page.keyboard.press("u")
     expect(button).to_have_text("Hold for a song")
     expect(page.locator("#undo")).to_be_disabled()
@@ -272,7 +273,7 @@ def test_an_operator_who_comes_late_sees_what_is_set(hall: OperatorServer, visit
     expect(first.locator("#pause .word")).to_have_text("Resume")
     second = opened(visit)
     expect(second.locator("#pause .word")).to_have_text("Resume")
-    expect(second.locator("#blank .word")).to_have_text("Unblank")
+    expect(second.locator("#blank .word")).to_have_text("Show again")
     expect(second.locator("#undo .word")).to_have_text("Undo: pause")
     expect(row(second, 1).locator(".version")).to_have_count(2)
     second.keyboard.press("b")
@@ -289,17 +290,17 @@ def test_displays_and_machine(hall: OperatorServer, visit: Visit) -> None:
     expect(wall.locator("#status")).to_be_hidden()
     hall.hear(1, "peace", "paz")
     expect(people.locator(".caption")).to_have_count(1)
+    setup(page).locator("#details").check()
     rows = page.locator("#displays tbody tr")
     expect(rows).to_have_count(3)
     assert sorted(page.locator("#displays tbody th").all_text_contents()) == [
-        "Operator",
+        "Desk",
         "Phones",
-        "Projector",
+        "Wall",
     ]
     expect(rows.filter(has_text="Phones")).to_contain_text(" ms")
     expect(page.locator("#machine")).to_contain_text("812 MB")
     expect(page.locator("#machine .troubling")).to_have_text("2 audio blocks, 3 partials")
-    page.locator("#details").check()
     page.locator("#slowest summary").click()
     expect(page.locator("#slowest li").first).to_contain_text("127.0.0.1")
 
@@ -317,12 +318,13 @@ def test_the_last_check_with_its_fixes(hall: OperatorServer, visit: Visit) -> No
         ],
     )
     page = opened(visit)
+    setup(page).locator("#details").check()
     expect(page.locator("#check-when")).to_contain_text("Within the last hour.")
     wrong = page.locator("#check > li")
     expect(wrong).to_have_count(2)
     expect(wrong.nth(0)).to_contain_text("look")
     expect(wrong.nth(0).locator(".fix")).to_have_text("Turn the gain up.")
-    expect(wrong.nth(1)).to_contain_text("FAILED")
+    expect(wrong.nth(1)).to_contain_text("WRONG")
     page.locator("#check-passed summary").click()
     expect(page.locator("#check-passed li")).to_contain_text(["settings"])
 
@@ -343,7 +345,7 @@ def test_a_check_of_other_settings_is_greyed_out(hall: OperatorServer, visit: Vi
 
 
 def test_a_check_is_started_at_the_desk_in_a_pause(hall: OperatorServer, visit: Visit) -> None:
-    page = opened(visit)
+    page = setup(opened(visit))
     now = page.get_by_role("button", name="Check now")
     hall.level(-20.0, speaking=True)
     expect(page.locator("#state")).to_have_text("Speech")
@@ -353,6 +355,7 @@ def test_a_check_is_started_at_the_desk_in_a_pause(hall: OperatorServer, visit: 
     expect(page.locator("#state")).to_have_text("Listening")
     now.click()
     expect(page.locator("#check-when")).to_contain_text("Within the last hour.")
+    page.locator("#details").check()
     page.locator("#check-passed summary").click()
     expect(page.locator("#check-passed li").first).to_contain_text("dictionary")
     expect(page.locator("#check-doing")).to_have_text("")
@@ -365,7 +368,7 @@ def test_a_rehearsal_cannot_be_taken_for_a_service(visit: Visit, hall: OperatorS
     people, page = visit("/"), opened(visit)
     hall.hear(1, "peace", "paz")
     expect(row(page, 1)).to_be_visible()
-    expect(page.locator("#banner")).to_contain_text("Rehearsal: nothing of this reaches")
+    expect(page.locator("#banner")).to_contain_text("RehearsalNothing of this reaches")
     expect(people.locator("#status-text")).to_have_text("Standby: rehearsal")
     assert people.locator(".caption").count() == 0
 
@@ -428,6 +431,7 @@ def test_everything_by_keyboard(hall: OperatorServer, visit: Visit) -> None:
     page.keyboard.type("secret")
     page.keyboard.press("Enter")
     expect(page.locator("#pause")).to_be_enabled()
+    page.evaluate("keys.click()")
     hall.hear(1, "the first", "La primera.")
     hall.hear(2, "the second", "La segunda.")
     expect(row(page, 2)).to_have_attribute("aria-current", "true")
@@ -453,7 +457,7 @@ def test_everything_by_keyboard(hall: OperatorServer, visit: Visit) -> None:
     page.keyboard.press("Enter")
     expect(page.locator("#notice")).to_contain_text("From now on “furst”")
     page.keyboard.press("b")
-    expect(page.locator("#blank .word")).to_have_text("Unblank")
+    expect(page.locator("#blank .word")).to_have_text("Show again")
     page.keyboard.press("Shift+P")
     expect(page.locator("#pause .word")).to_have_text("Resume")
     page.keyboard.press("e")
@@ -461,16 +465,64 @@ def test_everything_by_keyboard(hall: OperatorServer, visit: Visit) -> None:
     expect(page.locator("#edit-dialog")).to_be_hidden()
 
 
-def test_shortcuts_can_be_turned_off(hall: OperatorServer, visit: Visit) -> None:
-    page = opened(visit)
-    page.locator("#keys").uncheck()
-    page.keyboard.press("p")
+def test_stray_typing_does_nothing_until_shortcuts_are_switched_on(
+    hall: OperatorServer, visit: Visit
+) -> None:
+    hall.hear(1, "peace", "paz")
+    page = visit(OPEN, **TABLET)
+    expect(page.locator("#pause")).to_be_enabled()
+    expect(row(page, 1)).to_have_attribute("aria-current", "true")
+    page.keyboard.type("hello pastor bob ndkuvxarc")
+    page.keyboard.press("Control+z")
+    page.wait_for_timeout(200)
+    facts = hall.facts
+    assert (facts.paused, facts.blank, facts.off_record) == (False, False, False)
+    assert hall.facts.song_control == "auto"
+    assert page.locator("dialog[open]").count() == 0
+    assert page.locator("[aria-keyshortcuts]").count() == 0
+    expect(page.locator("#pause kbd")).to_be_hidden()
+    setup(page).locator("#keys").check()
+    page.locator("#tab-now").click()
     page.reload()
     expect(page.locator("#pause")).to_be_enabled()
+    expect(page.locator("#pause")).to_have_attribute("aria-keyshortcuts", "P")
     page.keyboard.press("p")
-    page.wait_for_timeout(200)
-    assert not hall.facts.paused
-    expect(page.locator("#keys")).not_to_be_checked()
+    expect(page.locator("#state")).to_have_text("Paused")
+
+
+# What somebody may have forgotten
+
+
+def forget(hall: OperatorServer, code: str) -> None:
+    """Tell that somebody has long been speaking, as the listen thread does."""
+    fault = Fault("listen", code, "Somebody is speaking.")
+    hall._loop.call_soon_threadsafe(hall.coordinator.on_fault, fault)
+
+
+def test_what_is_forgotten_is_told_with_the_button_that_ends_it(
+    hall: OperatorServer, visit: Visit
+) -> None:
+    page = opened(visit)
+    reminder, end = page.locator("#reminder"), page.locator("#reminder-end")
+    expect(reminder).to_be_hidden()
+    for code, button, says in (
+        ("pause-forgotten", "pause", "Resume"),
+        ("blank-forgotten", "blank", "Show again"),
+        ("song-hold-forgotten", "song", "Captions again"),
+    ):
+        page.locator(f"#{button}").click()
+        expect(page.locator(f"#{button} .word")).to_have_text(says)
+        forget(hall, code)
+        expect(page.locator("#reminder-text")).to_contain_text("Somebody has been speaking for")
+        expect(end).to_have_text(says)
+        page.locator("#reminder-leave").click()
+        expect(reminder).to_be_hidden()
+        forget(hall, code)
+        end.click()
+        expect(page.locator(f"#{button} .word")).not_to_have_text(says)
+        expect(reminder).to_be_hidden()
+    assert (hall.facts.paused, hall.facts.blank) == (False, False)
+    assert hall.facts.song_control == "auto"
 
 
 # Layout
@@ -493,8 +545,28 @@ def test_it_fits_a_tablet_and_in_need_a_phone(hall: OperatorServer, visit: Visit
         assert small == [], width
         for name in ("pause", "blank", "undo", "state"):
             expect(page.locator(f"#{name}")).to_be_in_viewport(ratio=1)
-        if width > 700:
-            assert page.evaluate("document.documentElement.scrollHeight") <= height
+        assert page.evaluate("document.documentElement.scrollHeight") <= height
+        rows = {round(place_of(one)["y"]) for one in page.locator(".controls button").all()}
+        assert len(rows) == 1, "one row of buttons"
+        assert place_of(page.locator(".controls"))["height"] <= 80
+        assert max(place_of(one)["height"] for one in page.locator(".controls button").all()) <= 72
+        tools, chosen = place_of(page.locator("#tools")), place_of(row(page, 1))
+        assert chosen["y"] <= tools["y"] <= chosen["y"] + chosen["height"], "at their caption"
+
+
+def test_the_newest_stays_in_sight_where_the_head_grows_as_the_list_moves(
+    hall: OperatorServer, visit: Visit
+) -> None:
+    page = opened(visit, viewport={"width": 390, "height": 500})
+    for number in range(1, 9):
+        hall.hear(number, f"sentence {number}", f"frase {number}")
+    expect(row(page, 8)).to_be_in_viewport()
+    page.wait_for_timeout(400)  # the list glides
+    page.evaluate("scroller.scrollTop -= 5, (glance.style.paddingBottom = '60px')")
+    page.wait_for_timeout(400)
+    expect(page.locator("#live")).to_be_hidden()
+    below = "scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight"
+    assert page.evaluate(below) < 2
 
 
 def test_messages_of_a_newer_server_are_ignored(visit: Visit) -> None:
@@ -523,8 +595,7 @@ def test_a_command_is_taken_back_before_its_answer_is_there(
     hall: OperatorServer, visit: Visit
 ) -> None:
     """Else the key did nothing between “Paused” and the `done` behind it."""
-    page = visit(OPEN, LATE_ANSWERS, **TABLET)
-    expect(page.locator("#pause")).to_be_enabled()
+    page = opened(visit, script=LATE_ANSWERS)
     expect(page.locator("#undo")).to_be_disabled()
     page.keyboard.press("p")
     expect(page.locator("#state")).to_have_text("Paused")

@@ -11,8 +11,10 @@ from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-unt
 from playwright.sync_api import Page, expect
 
 from pipeline.check.result import Result, keep
+from pipeline.core.reports import Fault
 from scripts.support.operator_server import OperatorServer
 from tests.browser.conftest import Visit
+from tests.support.console import keeper, opened, setup
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -31,19 +33,17 @@ def hall(tmp_path: Path) -> Iterator[OperatorServer]:
 
 
 def findings(page: Page) -> list[str]:
-    """What axe-core calls serious or critical, and where."""
+    """What axe-core has against a page, however little, and where."""
     found = Axe().run(page).response["violations"]
-    return [
-        f"{each['id']}: {node['html']}"
-        for each in found
-        if each["impact"] in ("serious", "critical")
-        for node in each["nodes"]
-    ]
+    return [f"{each['id']}: {node['html']}" for each in found for node in each["nodes"]]
 
 
 def at_work(page: Page, hall: OperatorServer) -> None:
     del hall
-    page.locator("#check-passed summary").click()
+    keeper(page)
+    setup(page).locator("#check-passed summary").click()
+    assert findings(page) == [], "setup"
+    page.locator("#tab-now").click()
     page.locator(".row .fixed").hover()
 
 
@@ -75,14 +75,23 @@ def typing(page: Page, hall: OperatorServer) -> None:
 def inviting(page: Page, hall: OperatorServer) -> None:
     del hall
     page.keyboard.press("Escape")
-    page.get_by_role("button", name="Add a volunteer").click()
+    setup(page).get_by_role("button", name="Add a volunteer").click()
     expect(page.locator("#invitation")).to_be_visible()
+
+
+def deciding(page: Page, hall: OperatorServer) -> None:
+    page.locator("#tab-now").click()
+    hall.hear(4, "He is our peace.", "Él es la guerra.", draft="Él es paz.", is_doubtful=True)
+    expect(page.locator("#doubt")).to_be_visible()
 
 
 def set_apart(page: Page, hall: OperatorServer) -> None:
     """Paused, blanked, too loud, one caption hidden and one edited, a refusal."""
     page.keyboard.press("b")
     page.keyboard.press("p")
+    fault = Fault("listen", "pause-forgotten", "Captions are paused.")
+    hall._loop.call_soon_threadsafe(hall.coordinator.on_fault, fault)
+    expect(page.locator("#reminder")).to_be_visible()
     page.locator(".row .heard").last.click()
     page.keyboard.press("h")
     page.locator(".row .heard").first.click()
@@ -110,22 +119,24 @@ def login(page: Page, hall: OperatorServer) -> None:
     expect(page.locator("#login-problem")).not_to_be_empty()
 
 
-@pytest.mark.parametrize(("scheme", "size"), [("dark", (1024, 768)), ("light", (390, 844))])
+@pytest.mark.parametrize(
+    ("scheme", "size"), [("light", (390, 844)), ("dark", (768, 1024)), ("light", (1280, 800))]
+)
 def test_the_console_has_no_barriers(
     hall: OperatorServer, visit: Visit, scheme: str, size: tuple[int, int]
 ) -> None:
-    """One page goes through all that it can look like: with a tablet and a phone, one dark."""
+    """One page goes through all that it can look like, at each width, one of them dark."""
     width, height = size
     options: dict[str, Any] = {"viewport": {"width": width, "height": height}}
-    page = visit("/operator#token=secret", color_scheme=scheme, **options)
-    expect(page.locator("#pause")).to_be_enabled()
+    hall.facts.hold_doubtful = True
+    page = opened(visit, color_scheme=scheme, **options)
     hall.hear(1, "the first", "La primera.", draft="primera")
     hall.filter(2, "thank you", "stock-phrase")
     hall.hear(3, "the pro pitty asian of zor", "La propiciación.", unsure={"zor": 0.2})
     hall.level(-20)
     expect(page.locator(".row")).to_have_count(3)
     expect(page.locator("#machine")).not_to_be_empty()
-    for act in (at_work, ruling, editing, typing, inviting, set_apart, lost, login):
+    for act in (at_work, ruling, editing, typing, inviting, deciding, set_apart, lost, login):
         act(page, hall)
         page.wait_for_timeout(300)  # colours fade
         assert findings(page) == [], act.__name__

@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 from pipeline.records.events import ModelUsed
 from scripts.support.operator_server import OperatorServer
 from tests.browser.conftest import Visit
-from tests.support.console import opened, row
+from tests.support.console import keeper, opened, row
 
 pytestmark = pytest.mark.browser
 
@@ -87,7 +87,7 @@ def test_figures_are_for_keepers_and_the_choice_is_kept(visit: Visit, hall: Oper
     for word in ("p50", "p95", "rung", "given up", " ms", "dropped"):
         assert word not in shown
     expect(page.locator("#machine")).to_contain_text("Behind the speaker")
-    page.locator("#details").check()
+    keeper(page)
     expect(row(page, 1).locator(".figures").first).to_be_visible()
     page.reload()
     expect(row(page, 1).locator(".figures").first).to_be_visible()
@@ -106,7 +106,7 @@ def test_no_button_breaks_inside_a_word_at_any_width(visit: Visit, hall: Operato
             page.locator("#pause").click()
             expect(page.locator("#pause .word")).to_have_text("Resume")
             page.locator("#blank").click()
-            expect(page.locator("#blank .word")).to_have_text("Unblank")
+            expect(page.locator("#blank .word")).to_have_text("Show again")
     assert found == {}
 
 
@@ -120,7 +120,7 @@ def test_nobody_runs_a_service_on_the_starter_models_without_seeing_it(
     page = opened(visit)
     expect(page.locator("#starter")).to_contain_text("not for a service")
     expect(page.locator("#models")).to_have_text(
-        "Recognizerstarter, model.bin, ababababFinal translatortranslategemma, model.bin, abababab"
+        "Hearsstarter, model.bin, ababababSecond trytranslategemma, model.bin, abababab"
     )
     hall.facts.models = (replace(starter, setting="whisper-base"),)
     page.reload()

@@ -79,7 +79,7 @@ def test_doubtful_words_and_corrections_are_marked_in_place(page: Page) -> None:
         ("doubt", "the", "the"),
     ]
     assert "".join(p["heard"] for p in found) == raw
-    assert found[3]["note"] == "The recognizer is 20 % sure of this."
+    assert found[3]["note"] == "The machine is 20 % sure that it heard this."
     assert "“pro pitty asian”" in found[1]["note"]
     assert found[2]["text"] == ", the "  # the second "the" is the doubtful one
 
@@ -143,7 +143,10 @@ def test_a_marked_caption_says_the_gravest_reason_in_plain_words(page: Page) -> 
     bad = {"quality": {"score": 0.2}, "flags": ["agreement:flag", "avg-logprob:reject"]}
     good = {"quality": {"score": 0.9}, "flags": ["estimate:flag"]}
     doubtful, fine = entries(page, ("record", record(1, **bad)), ("record", record(2, **good)))
-    assert doubtful["remarks"] == ["Not on the screens", "Look at it: some words may be misheard"]
+    assert doubtful["remarks"] == [
+        "Not on the screens",
+        "Look at it: some words may have been heard wrong",
+    ]
     assert fine["remarks"] == ["Not on the screens"]
 
 
@@ -159,7 +162,7 @@ def test_an_edit_is_on_screen_and_a_hidden_caption_is_not(page: Page) -> None:
         ("caption", caption(4, "", 5)),
     )
     assert (edited["standing"], edited["shown"]) == ("edited", "mía")
-    assert [v[0] for v in edited["versions"] if v[4]] == ["Operator"]
+    assert [v[0] for v in edited["versions"] if v[4]] == ["Desk"]
     assert (hidden["standing"], hidden["shown"]) == ("hidden", "buena")
     assert not any(v[4] for v in hidden["versions"])
     assert filtered["standing"] == "filtered"
@@ -246,7 +249,7 @@ def test_the_level_holds_its_peak_and_warns(page: Page) -> None:
         (("open", "sleeping", ""), "sleeping", "wait"),
         (("lost", "listening", ""), "Connection lost", "bad"),
         (("lost", "ended", ""), "Ended", "off"),
-        (("outdated", "listening", ""), "Reload this page", "bad"),
+        (("outdated", "listening", ""), "Open this page again", "bad"),
     ],
 )
 def test_a_glance_says_the_state(
@@ -288,11 +291,11 @@ def test_a_refusal_says_what_to_do(page: Page) -> None:
         """return [
              m.refusal({code: "unknown-caption", message: "Caption 3 is not in the history."}),
              m.refusal({code: "new", message: "no such thing"}),
-             m.banner("live"), m.banner("dry-run")]""",
+             m.modeNote("live")[0], m.modeNote("dry-run")[0]]""",
     )
     assert told[0] == "Caption 3 is not in the history. It is too old to be changed."
     assert told[1:3] == ["no such thing.", ""]
-    assert told[3].startswith("Rehearsal")
+    assert told[3] == "Rehearsal"
 
 
 def test_settings_that_were_read_again_are_told(page: Page) -> None:
@@ -304,7 +307,7 @@ def test_settings_that_were_read_again_are_told(page: Page) -> None:
         {"live": [], "next_utterance": [], "restart": [], "rules": 3},
     )
     assert told == [
-        "The settings were read again. a.b, c.d: in force. e.f: only after a restart.",
+        "The settings were read again. a.b, c.d: holds now. e.f: holds after a new start.",
         "The settings were read again. Nothing has changed.",
     ]
 
@@ -338,13 +341,13 @@ def test_facts_of_the_machine_in_words(page: Page) -> None:
     found = run(page, "operator/panel", "return m.facts(v[0])", health)
     assert {term: (text, troubling) for term, text, troubling, *_ in found} == {
         "Behind the speaker": ("6.4 s", True),
-        "Left out to keep up": ("partial captions", True),
-        "Final translator": ("Gemma rests", True),
+        "Left out to keep up": ("words while they are spoken", True),
+        "Second try": ("Gemma rests", True),
         "Waiting": ("2 to hear, 1 to translate", False),
         "Dropped": ("3 audio blocks, 7 partials", True),
         "Memory": ("812 MB", False),
-        "Running for": ("2 h 5 min", False),
-        "Input": ("USB", False),
+        "Has run for": ("2 h 5 min", False),
+        "Sound from": ("USB", False),
     }
     for_keepers = {fact[0] for fact in found if fact[3:] == [True]}
     assert for_keepers == {"Waiting", "Dropped", "Memory"}
@@ -403,3 +406,31 @@ def test_phones_cannot_open_this_machines_own_address(
     page: Page, address: str, reachable: bool
 ) -> None:
     assert (run(page, "shared/address", "return m.unreachable(v[0])", address) == "") is reachable
+
+
+def test_a_muted_microphone_and_a_dark_wall_are_noticed_after_a_while(page: Page) -> None:
+    told = page.evaluate(
+        """async () => {
+          const { Watch } = await import("/js/operator/reminder.js");
+          const wall = (clients) => [{ kind: "projector", clients }];
+          const seconds = (watch, state, from, to) => {
+            let told = "";
+            for (let s = from; s <= to; s += 1) told = watch.look(state, s * 1000);
+            return told;
+          };
+          const watch = new Watch();
+          watch.displays(wall(0));
+          const never = seconds(watch, "speech", 0, 60);  // no wall was there: none is missed
+          watch.displays(wall(1));
+          const lit = seconds(watch, "speech", 61, 120);
+          watch.displays(wall(0));
+          const quiet = seconds(watch, "listening", 121, 180);
+          const soon = seconds(watch, "speech", 181, 195);
+          const dark = seconds(watch, "speech", 196, 205);
+          watch.displays(wall(1));
+          const back = watch.look("speech", 206000);
+          const muted = [seconds(watch, "muted", 207, 220), seconds(watch, "muted", 221, 228)];
+          return [never, lit, quiet, soon, dark, back, ...muted, watch.look("listening", 229000)];
+        }"""
+    )
+    assert told == ["", "", "", "", "wall", "", "", "muted", ""]

@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 from pipeline.church.notes.notes_files import read_notes
 from scripts.support.operator_server import OperatorServer
 from tests.browser.conftest import Visit
-from tests.support.console import opened
+from tests.support.console import opened, setup
 
 pytestmark = pytest.mark.browser
 
@@ -28,7 +28,7 @@ def hall(tmp_path: Path) -> Iterator[OperatorServer]:
 def test_a_chosen_file_is_drawn_out_and_what_is_wrong_taken_out(
     hall: OperatorServer, visit: Visit
 ) -> None:
-    page, other = opened(visit), opened(visit)
+    page, other = setup(opened(visit)), setup(opened(visit))
     expect(page.locator("#no-notes")).to_be_visible()
     # More than one part of it travels; the rest is words that no notes have.
     rest = " ".join(f"w{random.Random(number).random()}" for number in range(1500))
@@ -54,7 +54,7 @@ def test_a_chosen_file_is_drawn_out_and_what_is_wrong_taken_out(
 def test_a_dropped_file_that_is_none_says_why_and_the_next_one_is_taken(
     hall: OperatorServer, visit: Visit
 ) -> None:
-    page = opened(visit)
+    page = setup(opened(visit))
     drop = """([name, text]) => {
       const files = new DataTransfer();
       files.items.add(new File([text], name));

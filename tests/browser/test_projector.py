@@ -6,8 +6,9 @@ import json
 from itertools import pairwise
 
 import pytest
-from playwright.sync_api import Page, WebSocketRoute, expect
+from playwright.sync_api import Browser, Page, WebSocketRoute, expect
 
+from pipeline.config.schema import Church
 from scripts.support.captions import caption
 from scripts.support.display_server import DisplayServer
 from tests.browser.conftest import Visit, place_of, until
@@ -452,3 +453,40 @@ def test_after_a_long_break_it_goes_on_with_what_is_said_now(
     hall.say(40, "Esta es la frase 40.", final=True)
     until(page, "document.querySelector('#captions [data-id=\"40\"]')")
     assert shown(page) == ["Esta es la frase 38.", "Esta es la frase 39.", "Esta es la frase 40."]
+
+
+@pytest.mark.parametrize(("width", "height"), [(1024, 768), (1920, 1080), (1920, 540)])
+def test_captions_stand_where_the_address_says(
+    hall: DisplayServer, visit: Visit, width: int, height: int
+) -> None:
+    """On 4:3, 16:9 and 32:9; lines that do not fit leave at the top, wherever they stand."""
+    hall.say(1, "Oremos todos juntos.", final=True)
+    for place, share in (("top", 0.0), ("centre", 0.5), ("bottom", 1.0)):
+        path = f"/projector?place={place}&ground=light"
+        page = visit(path, viewport={"width": width, "height": height})
+        expect(page.locator(".text").first).to_be_visible()
+        assert page.evaluate("getComputedStyle(document.body).backgroundColor") == (
+            "rgb(255, 255, 255)"
+        )
+        edge = height * 0.06
+        line = place_of(page.locator("#captions .text"))
+        expected = edge + share * (height - 2 * edge - line["height"])
+        assert abs(line["y"] - expected) < 0.03 * height
+    hall.say(2, LONG, final=True)
+    for place in ("top", "centre"):
+        page = visit(f"/projector?place={place}", viewport={"width": width, "height": height})
+        expect(page.get_by_text("Porque de tal manera").first).to_be_attached()
+        until(page, f"({CUT_OFF})().length === 0")
+
+
+def test_an_empty_wall_shows_the_church(browser: Browser) -> None:
+    church = Church(name="Grace Community Church", colour="#7a1f3d")
+    with DisplayServer(church=church) as hall:
+        page = browser.new_page()
+        page.goto(f"{hall.url}/projector")
+        expect(page.get_by_text("Grace Community Church")).to_be_visible()
+        hall.say(1, "Oremos todos juntos.", final=True)
+        expect(page.get_by_text("Grace Community Church")).to_be_hidden()
+        page.goto(f"{hall.url}/")
+        expect(page.locator(".church")).to_have_text("Grace Community Church")
+        page.close()

@@ -62,9 +62,15 @@ def test_a_service_is_found_read_in_both_languages_and_downloaded(
     ]
     page.get_by_role("button", name="Español").click()
     expect(page.locator("#text p")).to_have_text(["Gracia y paz.", "Amén."])
-    for form in ("srt", "vtt", "md", "html", "docx"):
+    for form, name in (
+        ("srt", "Subtitles (SRT)"),
+        ("vtt", "Subtitles (VTT)"),
+        ("md", "Text with headings (Markdown)"),
+        ("html", "Web page"),
+        ("docx", "Word"),
+    ):
         with page.expect_download() as waiting:
-            page.get_by_role("button", name=form, exact=True).click()
+            page.get_by_role("button", name=name, exact=True).click()
         file = waiting.value
         assert file.suggested_filename == f"{DAY}.es.{form}"
         file.save_as(tmp_path / form)
@@ -78,6 +84,8 @@ def test_the_page_asks_for_a_token_and_forgets_a_wrong_one(visit: Visit) -> None
     page = visit("/services", answers=frozenset({401, 403}))
     expect(page.get_by_role("heading", name="Past services")).to_be_visible()
     expect(page.locator("html")).to_have_attribute("lang", "en")
+    expect(page.get_by_role("link", name="Open the desk")).to_be_visible()
+    page.get_by_text("With the password instead").click()
     page.locator("#token").fill("guess")
     page.get_by_role("button", name="Open").click()
     expect(page.locator("#login-problem")).to_have_text("The token is wrong.")

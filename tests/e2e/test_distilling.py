@@ -1,4 +1,4 @@
-"""A model on a server teaches the quick translator, with the real server, trainer and program."""
+"""A model on a server teaches both translators, with the real server, trainers and program."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import orjson
 import pytest
 
 from pipeline.cli.main import main
+from pipeline.core.resources import bundled
 from pipeline.engines.ctranslate2.marian import Marian
 from tests.support.model_servers import real_llama_server
 from tests.support.needs import needs_train_extra
@@ -17,6 +18,7 @@ needs_train_extra()
 
 pytestmark = [pytest.mark.slow, pytest.mark.train]
 
+TINY = bundled("models", "tiny", "gemma", "model.gguf")
 SAID = [
     *("God is good.", "The Lord is my shepherd.", "We pray together.", "Come to church on Sunday."),
     *("He gave his life on the cross.", "Grace is a gift.", "Thank you for your help.", "Amen."),
@@ -34,7 +36,7 @@ def write_mix(place: Path) -> None:
 
 
 @pytest.mark.timeout(1500)
-def test_a_server_teaches_the_quick_translator(
+def test_a_server_teaches_both_translators(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -57,6 +59,14 @@ def test_a_server_teaches_the_quick_translator(
     student = Marian(Path("learning/distill/model"))
     student.load()
     assert student.translate(SAID[0]).text
+    # A final translator learns in the same way, and is written as GGUF.
+    final = [*asked, "--student", "gemma", "--base", str(TINY), "--levels", "Q8_0"]
+    with real_llama_server(tmp_path) as (url, _):
+        assert main([*final, "--teacher-url", url]) == 0
+    assert "--role gemma" in capsys.readouterr().out
+    compared = json.loads(Path("learning/distill-gemma/distilled.json").read_text())
+    assert {row["name"] for row in compared["figures"]["rows"]} == rows.keys()
+    assert list(Path("learning/distill-gemma/model").glob("*Q8_0.gguf"))
     # The rows need the server: without it nothing begins, and nothing is lost.
     before = kept.read_bytes()
     assert main([*asked, "--teacher-url", url]) == 1

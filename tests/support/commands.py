@@ -44,7 +44,7 @@ def command(  # noqa: PLR0911 - one for each kind
             )
         case "take-verse" | "dismiss-verse":
             return VerseCommand(name=name, id=id)
-        case "hold-term" | "add-rule" | "hold-rule":
+        case "hold-term" | "add-rule" | "hold-rule" | "preview-rule":
             if name == "hold-term":
                 return HoldTermCommand(say=heard, write=write, instead=text)
             return AddRuleCommand(name=name, heard=heard, write=write)

@@ -18,7 +18,20 @@ def opened(visit: Visit, path: str = OPEN, **options: Any) -> Page:
     """Open the console and wait until it is let in."""
     page = visit(path, **{**TABLET, **options})
     expect(page.locator("#pause")).to_be_enabled()
+    page.evaluate("keys.checked || keys.click()")  # as somebody who works with a keyboard
     return page
+
+
+def setup(page: Page) -> Page:
+    """Show what is set up before a service."""
+    page.locator("#tab-setup").click()
+    return page
+
+
+def keeper(page: Page) -> None:
+    """Show what is for those who look after the machine."""
+    setup(page).locator("#details").check()
+    page.locator("#tab-now").click()
 
 
 def row(page: Page, number: int) -> Locator:

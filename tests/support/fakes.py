@@ -184,6 +184,8 @@ class FakeTranslator:
         draft: str = "",
         standing: Standing | None = None,
         wanted: Sequence[WantedTerm] = (),
+        *,
+        rivals: Sequence[str] | None = None,
     ) -> Translation:
         self.calls += 1
         if self.hang is not None:

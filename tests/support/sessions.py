@@ -67,6 +67,8 @@ class Spanish(FakeTranslator):
         draft: str = "",
         standing: Standing | None = None,
         wanted: Sequence[WantedTerm] = (),
+        *,
+        rivals: Sequence[str] | None = None,
     ) -> Translation:
         if self.name == "gemma" and "four" in text:
             raise EngineError("final-failed", "The translator was told to fail.")
@@ -131,6 +133,7 @@ def eventful(directory: Path) -> Session:
                         await send(type="command", name="blank")
                         await send(type="command", name="unblank")
                         await send(type="command", name="add-rule", heard="threa", write="three")
+                        await send(type="command", name="preview-rule", heard="threa", write="x")
                         await send(type="command", name="undo")
                         await send(type="command", name="reload")
                     if message["id"] == LAST:

@@ -8,7 +8,11 @@ import { languageName, pickLang, setLanguage, translatePage, words } from "../sh
 import { renderNotice } from "../shared/notice.js";
 import { Session } from "../shared/session.js";
 import { statusName, statusTone } from "../shared/status.js";
+import { announce, clearAnnouncer } from "./announcer.js";
+import { isUnsure, offerLanguages } from "./door.js";
 import { forgetLinkLanguage, loadPreferences, savePreferences } from "./preferences.js";
+import { Settings } from "./settings.js";
+import { Speaker } from "./speaker.js";
 
 const HISTORY = 500;
 const FIRST_CAPTIONS = 16; // More than fill a phone's screen; js/audience/preconnect.js asks for as many.
@@ -23,13 +27,11 @@ const session = new Session({ limit: HISTORY });
 let preferences = loadPreferences();
 if (preferences.lang) savePreferences(preferences); // A link's language is kept for the next visit by the plain address.
 let table = words("en");
-// What is not needed for the first captions is fetched after them.
+// What is not needed for the first captions is done after them.
 let isRestAsked = false;
 let sheet = null;
 let speaker = null;
 let hintTimer = 0;
-let announce = () => {};
-let clearAnnouncer = () => {};
 let staysAwake = true;
 
 const followList = new FollowList(document.getElementById("scroller"), list, (isFollowing) => {
@@ -37,7 +39,7 @@ const followList = new FollowList(document.getElementById("scroller"), list, (is
 });
 live.addEventListener("click", () => followList.toEnd());
 aloud.addEventListener("click", toggleAloud);
-open.addEventListener("click", async () => (await loadSettings()).open());
+open.addEventListener("click", () => settingsSheet().open());
 
 function choose(name, value) {
   preferences = { ...preferences, [name]: value };
@@ -49,12 +51,9 @@ function choose(name, value) {
   applyPreferences();
 }
 
-async function loadSettings() {
-  if (!sheet) {
-    const { Settings } = await import("./settings.js");
-    sheet ??= new Settings(choose);
-    updateSettings();
-  }
+function settingsSheet() {
+  sheet ??= new Settings(choose);
+  updateSettings();
   return sheet;
 }
 
@@ -63,18 +62,16 @@ function updateSettings() {
   sheet?.update({ preferences, langs, lang, source, page: root.lang, awake: staysAwake });
 }
 
-/** Fetch what the reader may want later. The page works without, should the network be gone by then. */
+/** Make ready what the reader may want later. */
 async function loadRest() {
+  askLanguage();
+  settingsSheet();
+  if (window.speechSynthesis) {
+    // Ready before it is asked for: a phone speaks only in answer to a touch.
+    speaker = new Speaker(window.speechSynthesis);
+    aloud.hidden = false;
+  }
   try {
-    ({ announce, clearAnnouncer } = await import("./announcer.js"));
-    await askLanguage();
-    await loadSettings();
-    if (window.speechSynthesis) {
-      // Ready before it is asked for: a phone speaks only in answer to a touch, not to what a touch has fetched.
-      const { Speaker } = await import("./speaker.js");
-      speaker = new Speaker(window.speechSynthesis);
-      aloud.hidden = false;
-    }
     const { keepAwake } = await import("../shared/wakelock.js");
     staysAwake = await keepAwake();
     updateSettings();
@@ -102,8 +99,7 @@ function showHint(text) {
 }
 
 /** Ask which language to read, if nobody has said so yet. */
-async function askLanguage() {
-  const { isUnsure, offerLanguages } = await import("./door.js");
+function askLanguage() {
   const { langs, source, lang } = session;
   const targets = langs.filter((each) => each !== source);
   if (preferences.lang || !isUnsure(targets, lang, navigator.languages)) return;

@@ -24,8 +24,8 @@ function refused(error) {
   at("login").hidden = !asks;
   at("problem").hidden = asks;
   at("problem").textContent = asks ? "" : error.message;
-  at("login-problem").textContent = asks ? error.message : "";
-  if (asks) at("token").focus();
+  at("login-problem").textContent = error.why === "wrong" ? error.message : "";
+  if (error.why === "wrong") at("token").focus();
 }
 
 async function open() {

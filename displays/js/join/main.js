@@ -1,42 +1,59 @@
-// The page that invites phones: the address and its QR code, for the wall or to print.
+// The poster that invites phones: for a screen at the door, or to print on one page.
 
 import { showAddress } from "../shared/address.js";
 import { languageName, PAGE_LANGS, setLanguage, words } from "../shared/i18n.js";
 import { recall, remember } from "../shared/storage.js";
+import { STEPS } from "./words.js";
 
-const KEY = "join-line";
+const KEYS = { line: "join-line", "wifi-name": "join-wifi", "wifi-password": "join-wifi-password" };
+const CROWDED = 3; // Languages in which the poster speaks; with more it would be all words.
+const WAIT_MS = 400; // A code is drawn when the typing rests, not at each letter.
 
-const [invitation, image, link, names, note, tools, problem, line] = [
-  "invitation", "qr", "address", "langs", "note", "tools", "problem", "line",
-].map((id) => document.getElementById(id));
+const at = (id) => document.getElementById(id);
+let waiting = 0;
 
-function textIn(lang, text) {
-  const span = document.createElement("span");
-  span.textContent = text;
-  setLanguage(span, lang);
-  return span;
+function textIn(tag, lang, text) {
+  const element = document.createElement(tag);
+  element.textContent = text;
+  setLanguage(element, lang);
+  return element;
 }
 
 /** Invite in those of the languages that can be read on the phones; in English where the pages speak none of them. */
 function invite(langs) {
   const spoken = PAGE_LANGS.filter((lang) => langs.some((tag) => tag.split("-")[0] === lang));
-  invitation.replaceChildren(
-    ...(spoken.length > 0 ? spoken : ["en"]).map((lang) => textIn(lang, words(lang).invitation)),
-  );
-  names.replaceChildren(...langs.map((lang) => textIn(lang, languageName(lang))));
+  const shown = spoken.length > 0 ? spoken.slice(0, CROWDED) : ["en"];
+  at("invitation").replaceChildren(...shown.map((lang) => textIn("span", lang, words(lang).invitation)));
+  for (const step of ["wifi", "scan", "read"]) {
+    at(`step-${step}`).replaceChildren(...shown.map((lang) => textIn("p", lang, STEPS[lang][step])));
+  }
+  at("langs").replaceChildren(...langs.map((lang) => textIn("li", lang, languageName(lang))));
 }
 
-/** Print the line as it was typed, and remember it for the next service. */
-function tellLine() {
-  note.textContent = line.value.trim();
-  note.hidden = note.textContent === "";
-  remember("localStorage", KEY, line.value);
+/** Show what was typed, and remember it for the next service. */
+function showTyped() {
+  for (const [id, key] of Object.entries(KEYS)) remember("localStorage", key, at(id).value);
+  at("note").textContent = at("line").value.trim();
+  at("note").hidden = at("note").textContent === "";
+  const [name, password] = [at("wifi-name").value.trim(), at("wifi-password").value];
+  at("wifi").hidden = name === "";
+  at("ssid").textContent = name;
+  at("password").textContent = password;
+  at("password").hidden = password === "";
+  clearTimeout(waiting);
+  waiting = setTimeout(() => drawWifi(name, password), WAIT_MS);
 }
 
-line.value = recall("localStorage", KEY);
-line.addEventListener("input", tellLine);
-tellLine();
-tools.addEventListener("submit", (event) => {
+function drawWifi(name, password) {
+  if (name) at("wifi-qr").src = `/wifi.svg?${new URLSearchParams({ name, password })}`;
+}
+
+for (const [id, key] of Object.entries(KEYS)) {
+  at(id).value = recall("localStorage", key);
+  at(id).addEventListener("input", showTyped);
+}
+showTyped();
+at("tools").addEventListener("submit", (event) => {
   event.preventDefault();
   window.print();
 });
@@ -46,8 +63,8 @@ try {
   if (!answer.ok) throw new Error(`status ${answer.status}`);
   const { address, langs } = await answer.json();
   invite(langs);
-  showAddress(address, { link, image, problem });
+  showAddress(address, { link: at("address"), image: at("qr"), problem: at("problem") });
 } catch (error) {
-  problem.textContent = `The address could not be had (${error.message}). Reload this page.`;
-  problem.hidden = false;
+  at("problem").textContent = `The address could not be had (${error.message}). Reload this page.`;
+  at("problem").hidden = false;
 }

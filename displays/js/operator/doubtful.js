@@ -15,6 +15,7 @@ export class Doubtful {
   #title = document.getElementById("doubt-title");
   #source = document.getElementById("doubt-source");
   #target = document.getElementById("doubt-target");
+  #approve = document.querySelector("#approve .word");
   #held = new Map();
   #marked = null;
   #isAble = false;
@@ -65,6 +66,11 @@ export class Doubtful {
     this.#draw();
   }
 
+  /** Begin anew with the captions of another language, which come again: what is kept back is in any. */
+  changeLanguage() {
+    this.#marked = null;
+  }
+
   /** Have nothing any more: it was taken off the record. */
   forget() {
     this.#held.clear();
@@ -82,6 +88,7 @@ export class Doubtful {
     this.#bar.hidden = !(this.#isAble && now);
     if (this.#bar.hidden) return;
     this.#say(this.#title, words(now));
+    this.#say(this.#approve, now.untilMs === undefined ? wording.approve : wording.show);
     this.#say(this.#source, now.source.text);
     this.#say(this.#target, now.target.text);
     setLanguage(this.#source, now.source.lang);
@@ -96,5 +103,5 @@ export class Doubtful {
 function words({ untilMs }) {
   if (untilMs === undefined) return wording.doubt_marked;
   const seconds = Math.max(0, untilMs - performance.now()) / 1000;
-  return fill(wording.doubt_held, { seconds: seconds.toFixed(1) });
+  return fill(wording.doubt_held, { seconds: Math.ceil(seconds) });
 }

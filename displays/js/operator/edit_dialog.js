@@ -148,10 +148,10 @@ export class EditDialog {
     this.#saveWord.textContent = this.#isOver ? wording.edit_save_over : wording.save;
   }
 
-  #choice({ by, lang, text }) {
+  #choice({ label, lang, text }) {
     const words = make("span", "text", text);
     setLanguage(words, lang);
-    const button = make("button", "choice", make("span", "by", fill(wording.edit_take, { by })), " ", words);
+    const button = make("button", "choice", make("span", "by", fill(wording.edit_take, { by: label })), " ", words);
     button.type = "button";
     button.addEventListener("click", () => {
       this.#text.value = text;

@@ -1,10 +1,12 @@
 // After a correction: may what was put right hold for the rest of the service? One key says yes.
 
+import { make } from "./row.js";
 import { bare } from "./rule_dialog.js";
 import { heardText, shownText } from "./utterances.js";
 import { fill, wording } from "./wording.js";
 
 const OFFER_MS = 30_000;
+const FEW = 3; // So many captions are shown at once.
 const MOST_WORDS = 4; // More is another sentence, and no word that is misheard again.
 
 /** What a correction of one stretch of words says: `{heard, write}`; null where it says nothing that could hold. */
@@ -28,17 +30,22 @@ export function guessOf(said, before, { heard }) {
   return bare(words[Math.min(words.length - 1, Math.round(share * words.length))] ?? "");
 }
 
-/** The line that offers it. `command(name, fields)` sends a rule at once, `ruleDialog` asks of which word a rendering is one. */
+/** The line that offers it. `command(name, fields)` sends a rule, `ask(rule)` what it would change, `ruleDialog` of which word a rendering is one. */
 export class HoldOffer {
   #bar = document.getElementById("hold");
   #text = document.getElementById("hold-text");
   #command;
+  #ask;
   #ruleDialog;
   #take = null;
+  #rule = null;
   #timer = 0;
+  #none = document.getElementById("hold-none");
+  #also = document.getElementById("hold-also");
 
-  constructor(command, ruleDialog) {
+  constructor(command, ask, ruleDialog) {
     this.#command = command;
+    this.#ask = ask;
     this.#ruleDialog = ruleDialog;
     document.getElementById("hold-rule").addEventListener("click", () => {
       this.#close();
@@ -49,25 +56,53 @@ export class HoldOffer {
 
   /** Offer what was saved of an entry, if it says anything that could hold: `heard` and `text`, "" where they are as they were `before`. */
   offer({ heard, text, lang, before }, entry) {
-    if (heard) this.#offer(before.heard, heard, (rule) => this.#command("hold-rule", rule));
+    if (heard) {
+      const rule = this.#begin(before.heard, heard, (found) => this.#command("hold-rule", found));
+      // What else it would change comes first, or that it is a word of every day.
+      if (rule) this.#ask(rule);
+    }
     // What is held is held for the language of this page; a doubtful final may be in another one.
     if (!text || !entry || shownText(entry).lang !== lang) return;
     const said = heardText(entry);
-    this.#offer(before.text, text, (rule) => this.#ruleDialog.openTerm(said, guessOf(said.text, before.text, rule), rule));
+    const rule = this.#begin(before.text, text, (found) => this.#ruleDialog.openTerm(said, guessOf(said.text, before.text, found), found));
+    if (rule) this.#show(null); // The dialog asks of which word it is one.
   }
 
-  #offer(before, after, take) {
+  /** Take a `preview`: show what the rule that is to be offered would change, unless it is refused or another one. */
+  preview({ heard, write, refused, captions }) {
+    const isAwaited = this.#rule?.heard === heard && this.#rule.write === write;
+    if (isAwaited && refused === "") this.#show(captions);
+  }
+
+  /** Have nothing any more: it was taken off the record. */
+  forget() {
+    this.#close();
+    for (const one of [this.#text, this.#also.lastElementChild]) one.replaceChildren();
+  }
+
+  #begin(before, after, take) {
+    this.#close();
     const rule = ruleOf(before, after);
-    clearTimeout(this.#timer);
-    this.#bar.hidden = rule === null;
-    if (rule === null) return;
+    this.#rule = rule;
     this.#take = () => take(rule);
-    this.#text.textContent = fill(wording.hold_offer, rule);
+    return rule;
+  }
+
+  #show(captions) {
+    const others = captions ?? [];
+    this.#none.hidden = captions === null || others.length > 0;
+    this.#also.hidden = others.length === 0;
+    this.#also.firstElementChild.textContent = fill(wording.offer_also, { count: others.length });
+    this.#also.lastElementChild.replaceChildren(...others.map(({ text }) => make("li", "", text)));
+    this.#also.open = others.length > 0 && others.length <= FEW;
+    this.#text.textContent = fill(wording.hold_offer, this.#rule);
+    this.#bar.hidden = false;
     this.#timer = setTimeout(() => this.#close(), OFFER_MS);
   }
 
   #close() {
     clearTimeout(this.#timer);
+    this.#rule = null;
     this.#bar.hidden = true;
   }
 }

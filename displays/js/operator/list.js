@@ -22,6 +22,8 @@ export function selectedWords(selection = getSelection()) {
 /** `onChoose()` hears that another row or other words are chosen, `onOpen()` that the chosen one is to be edited. */
 export class List {
   #rows = new Map();
+  #tools = document.getElementById("tools");
+  #isPressed = false;
   #scroller = document.getElementById("scroller");
   #list = document.getElementById("rows");
   #followList;
@@ -42,8 +44,11 @@ export class List {
       this.#pin(null);
       this.#followList.toEnd();
     });
+    // Else a caption that comes meanwhile would carry a button away from under the finger.
+    this.#tools.addEventListener("pointerdown", () => (this.#isPressed = true));
+    for (const type of ["pointerup", "pointercancel"]) document.addEventListener(type, () => (this.#isPressed = false));
     this.#list.addEventListener("click", (event) => this.#clicked(event));
-    this.#list.addEventListener("dblclick", (event) => !event.target.closest(".heard") && this.#onOpen());
+    this.#list.addEventListener("dblclick", (event) => !event.target.closest(".heard, .tools") && this.#onOpen());
     this.#list.addEventListener("keydown", (event) => this.#key(event));
     document.addEventListener("keydown", (event) => this.#arrow(event));
     this.#list.addEventListener("focusin", (event) => {
@@ -96,6 +101,7 @@ export class List {
   }
 
   #choose() {
+    if (this.#isPressed && this.#tools.isConnected) return;
     const newest = [...this.#list.querySelectorAll(AIMED_AT)].at(-1);
     const id = this.#pinned ?? (newest ? this.#idOf(newest) : null);
     if (id !== this.chosen) {
@@ -104,12 +110,34 @@ export class List {
       if (this.#pinned === null) this.words = "";
       this.chosen = id;
     }
+    this.#placeTools();
     this.#onChoose();
+  }
+
+  /** Bring the buttons to the caption that they are about, without moving what is being read. */
+  #placeTools() {
+    const body = this.#rows.get(this.chosen)?.element.querySelector(".body");
+    const isThere = body ? this.#tools.parentElement === body : this.#tools.hidden;
+    if (isThere && this.#tools.isConnected) return;
+    const place = () => {
+      (body ?? this.#scroller.parentElement).append(this.#tools);
+      this.#tools.hidden = body === undefined;
+    };
+    if (!this.#followList.isFollowing) this.#followList.change(place);
+    else {
+      place();
+      this.#followList.toEnd();
+    }
+  }
+
+  /** The list is on the page again: what is new stands at its end. */
+  shown() {
+    if (this.#followList.isFollowing) this.#followList.toEnd();
   }
 
   #clicked(event) {
     const row = event.target.closest(".row");
-    if (!row || selectedWords()) return;
+    if (!row || selectedWords() || event.target.closest(".tools")) return;
     const mark = event.target.closest(".mark");
     this.#pin(this.#idOf(row), mark?.dataset.heard ?? "");
   }

@@ -11,6 +11,7 @@ import { Doubtful } from "./doubtful.js";
 import { EditDialog } from "./edit_dialog.js";
 import { HoldOffer } from "./hold_rule.js";
 import { listenForHolds } from "./holds.js";
+import { showLanguages } from "./languages.js";
 import { List } from "./list.js";
 import { clearLogin, fillToken, listenForLogin, refuseLogin, renderLogin } from "./login.js";
 import { Meter } from "./meter.js";
@@ -18,13 +19,15 @@ import { showKeptSound, showModels } from "./models.js";
 import { SermonNotes } from "./notes.js";
 import { notify } from "./notify.js";
 import { listenForDetails, Panel } from "./panel.js";
+import { Reminder } from "./reminder.js";
 import { RuleDialog } from "./rule_dialog.js";
 import { listenForKeys } from "./shortcuts.js";
-import { addressWords, banner, dictionaryWords, glance, offRecordWords, refusal, reloaded, ruleWords, songButton } from "./state.js";
+import { addressWords, dictionaryWords, glance, modeNote, offRecordMore, offRecordWords, refusal, reloaded, ruleWords, songButton, undoWords } from "./state.js";
 import { Suggestion } from "./suggestion.js";
+import { listenForTabs } from "./tabs.js";
 import { explainMarks } from "./tooltip.js";
 import { Typing } from "./typing.js";
-import { heardText, hiding, recognized, shownText, standing, Utterances } from "./utterances.js";
+import { hiding, recognized, standing, Utterances } from "./utterances.js";
 import { VolunteerList } from "./volunteers.js";
 import { fill, translateDesk, wording } from "./wording.js";
 
@@ -35,7 +38,7 @@ const element = Object.fromEntries([...document.querySelectorAll("[id]")].map((o
 const utterances = new Utterances(HISTORY);
 const meter = new Meter();
 const panel = new Panel();
-const server = { link: "connecting", mode: "", state: "", reason: "", source: "", lang: "" };
+const server = { link: "connecting", mode: "", state: "", reason: "", source: "", lang: "", targets: [] };
 const operator = { token: loadToken(), asked: false, authorized: false, paused: false, blank: false, undo: "", awaits: false, dictionary: "", offRecord: false, offRecordS: 0, song: "off" };
 let silenceTimer = 0;
 let drawing = false;
@@ -46,7 +49,8 @@ const editDialog = new EditDialog({
     const { id, lang, revision, heard, text } = saved;
     if (heard) command("correct", { id, lang, revision, text: heard, target: text });
     else command("edit", { id, lang, revision, text });
-    if (operator.dictionary) holdOffer.offer(saved, utterances.get(id));
+    // What is held is held for the first language.
+    if (operator.dictionary) holdOffer.offer(lang === server.targets[0] ? saved : { ...saved, text: "" }, utterances.get(id));
   },
 });
 const suggestion = new Suggestion(command);
@@ -58,11 +62,13 @@ const ruleDialog = new RuleDialog({
   onAdd: (heard, write) => command("add-rule", { heard, write }),
   onHold: (say, write, instead) => command("hold-term", { say, write, instead }),
 });
-const holdOffer = new HoldOffer(command, ruleDialog);
+const holdOffer = new HoldOffer(command, (rule) => connection.send({ type: "command", name: "preview-rule", ...rule }), ruleDialog);
+const reminder = new Reminder(operator, server);
 translateDesk(element.language);
 explainMarks(element.rows);
 listenForKeys(element.keys);
 listenForDetails(element.details);
+listenForTabs(document.querySelector("[role=tablist]"), () => list.shown());
 
 // What the page says
 
@@ -77,8 +83,10 @@ function renderStatus() {
   const up = server.link === "open" || server.state === "ended";
   document.title = `${up ? "" : "⚠ "}${fill(wording.window_title, { state: word })}`;
   document.body.classList.toggle("down", !up);
-  setText(element.banner, banner(server.mode));
-  element.banner.hidden = element.banner.textContent === "";
+  const [note, noteHelp] = modeNote(server.mode);
+  element.banner.hidden = note === "";
+  setText(element.banner.firstElementChild, note);
+  setText(element.banner.lastElementChild, noteHelp);
   renderLogin({ isHidden: !up || operator.authorized || !operator.asked, isBusy: operator.token !== "" });
   if (!["listening", "speech", "song", "behind"].includes(server.state)) meter.rest();
   renderControls();
@@ -89,9 +97,9 @@ function renderControls() {
   button(element.pause, able, operator.paused ? wording.resume : wording.pause, operator.paused ? "play" : "paused");
   button(element.blank, able, operator.blank ? wording.unblank : wording.blank, operator.blank ? "screen" : "blank");
   // What was just sent can be taken back before its answer is here: the server obeys in order.
-  button(element.undo, able && (operator.undo !== "" || operator.awaits), operator.undo ? fill(wording.undo_what, { what: operator.undo }) : wording.undo, "undo");
-  const words = offRecordWords(operator.offRecord, operator.offRecordS);
-  button(element["off-record"], able, words, operator.offRecord ? "play" : "off-record");
+  button(element.undo, able && (operator.undo !== "" || operator.awaits), undoWords(operator.undo), "undo");
+  button(element["off-record"], able, offRecordWords(operator.offRecord), operator.offRecord ? "play" : "off-record");
+  setText(element["off-record-more"], operator.offRecord ? "" : offRecordMore(operator.offRecordS));
   const song = songButton(operator.song, server.state === "song");
   button(element.song, able, song.word, song.icon);
   element.song.hidden = operator.song === "off";
@@ -99,6 +107,7 @@ function renderControls() {
   element["off-record"].classList.toggle("on", operator.offRecord);
   element.pause.classList.toggle("on", operator.paused);
   element.blank.classList.toggle("on", operator.blank);
+  reminder.render();
   renderChosen();
   suggestion.render(able);
   doubtful.render(able);
@@ -106,7 +115,7 @@ function renderControls() {
   allowCheck(able);
 }
 
-/** Say what the buttons below the list are about. */
+/** Say what the buttons at the chosen caption do. */
 function renderChosen() {
   const entry = utterances.get(list.chosen);
   const able = server.link === "open" && operator.authorized && entry !== undefined;
@@ -115,7 +124,6 @@ function renderChosen() {
   element.edit.disabled = !able || now === "filtered" || now === "partial";
   button(element.hide, able && now !== "filtered", now === "hidden" ? wording.bring_back : wording.hide);
   button(element["add-rule"], able && operator.dictionary !== "", dictionaryWords(list.words));
-  setText(element.chosen, entry ? heardText(entry).text || shownText(entry).text : wording.none_chosen);
 }
 
 /** Bring the list up to date with the next frame: once, however much has come until then. */
@@ -137,7 +145,9 @@ function draw() {
 
 const RECEIVE = {
   hello(hello) {
-    Object.assign(server, { mode: hello.mode, state: hello.state, reason: hello.reason, source: hello.source, lang: hello.lang });
+    Object.assign(server, { mode: hello.mode, state: hello.state, reason: hello.reason, source: hello.source, lang: hello.lang, targets: hello.targets });
+    showLanguages(hello, (lang) => connection.subscribe(lang));
+    doubtful.changeLanguage();
     typing.onHello(hello);
     utterances.onHello(hello);
     for (const caption of hello.captions) doubtful.caption(caption);
@@ -196,13 +206,15 @@ const RECEIVE = {
   volunteers: (message) => volunteers.put(message),
   health(message) {
     panel.put(message);
+    reminder.health(message);
     awaitHealth();
   },
   done: (message) => onDone(message),
   purged: (message) => forget(message),
   rule: (message) => notify(ruleWords(message)),
   reloaded: (message) => notify(reloaded(message), message.restart.length ? "bad" : "good"),
-  fault: (message) => notify(refusal(message), "bad"),
+  fault: (message) => reminder.fault(message) || notify(refusal(message), "bad"),
+  preview: (message) => holdOffer.preview(message),
   error(message) {
     const isOut = message.code === "signed-out";
     operator.awaits = false;
@@ -222,6 +234,7 @@ function onDone({ name, undo, paused, blank, off_record: offRecord, song }) {
 function forget(stretch) {
   utterances.forget(stretch);
   doubtful.forget();
+  holdOffer.forget();
   for (const dialog of document.querySelectorAll("dialog[open]")) dialog.close();
   draw(); // at once: a page in the background has no frames
 }
@@ -291,7 +304,7 @@ element.pause.addEventListener("click", () => command(operator.paused ? "resume"
 element.song.addEventListener("click", () => command(songButton(operator.song, server.state === "song").command));
 element.blank.addEventListener("click", () => command(operator.blank ? "unblank" : "blank"));
 listenForCheck(command);
-listenForHolds(operator, command, notify);
+listenForHolds(operator, command, notify, () => offRecordMore(operator.offRecordS));
 element.undo.addEventListener("click", () => command("undo"));
 element.edit.addEventListener("click", () => editDialog.open(utterances.get(list.chosen), list.words));
 element.hide.addEventListener("click", () => command(...hiding(utterances.get(list.chosen))));

@@ -92,7 +92,7 @@ export class Meter {
     if (this.#words.textContent !== words) this.#words.textContent = words;
     this.#number.textContent = stale ? "" : isolate(`${dbfs} dBFS`);
     this.#meter.setAttribute("aria-valuenow", Math.min(0, Math.max(FLOOR_DBFS, dbfs)));
-    this.#meter.setAttribute("aria-valuetext", stale ? words : `${dbfs} dBFS. ${words}`);
+    this.#meter.setAttribute("aria-valuetext", words);
     this.#meter.style.setProperty("--level", share(dbfs));
     this.#meter.style.setProperty("--peak", share(stale ? FLOOR_DBFS : this.#level.peak(nowMs)));
   }

@@ -5,9 +5,9 @@ import { isolate, wording } from "./wording.js";
 const ENGINES = { whisper: wording.engine_whisper, marian: wording.engine_marian, gemma: wording.engine_gemma };
 const HASH_DIGITS = 8;
 
-/** Show the models in a list of facts, and the band if any of them is a starter. */
-export function showModels(models, list, band) {
-  band.hidden = !models.some(({ setting }) => setting === "starter");
+/** Show the models in a list of facts, and the note if any of them is a starter. */
+export function showModels(models, list, note) {
+  note.hidden = !models.some(({ setting }) => setting === "starter");
   list.replaceChildren(...models.flatMap(({ engine, setting, file, sha256 }) => [
     tag("dt", ENGINES[engine] ?? engine),
     tag("dd", isolate([setting, file, sha256.slice(0, HASH_DIGITS)].filter(Boolean).join(", "))),

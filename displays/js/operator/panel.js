@@ -1,6 +1,8 @@
 // How the displays and the machine keep up, from the server's `health`.
 
+import { languageName } from "../shared/i18n.js";
 import { recall, remember } from "../shared/storage.js";
+import { setText } from "./controls.js";
 import { make, time } from "./row.js";
 import { fill, isolate, wording } from "./wording.js";
 
@@ -70,6 +72,8 @@ export class Panel {
   #none = document.getElementById("no-displays");
   #slowest = document.getElementById("slowest");
   #machine = document.getElementById("machine");
+  #tab = document.getElementById("tab-setup");
+  #readers = document.getElementById("readers");
 
   put(health) {
     this.#table.hidden = health.displays.length === 0;
@@ -77,14 +81,26 @@ export class Panel {
     this.#table.tBodies[0].replaceChildren(...health.displays.map(row));
     this.#slowest.hidden = health.slowest.length === 0;
     this.#slowest.querySelector("ol").replaceChildren(...health.slowest.map(single));
-    this.#machine.replaceChildren(...facts(health).flatMap(fact));
+    const told = facts(health);
+    this.#machine.replaceChildren(...told.flatMap(fact));
+    this.#tab.classList.toggle("troubled", told.some(([, , isTroubling]) => isTroubling));
+    const readers = counts(health.displays);
+    this.#readers.hidden = readers === "";
+    setText(this.#readers, readers);
   }
+}
+
+/** Who reads, in a few words: "Projector 1, Phones 12"; "" where nobody does. */
+export function counts(displays) {
+  const found = new Map();
+  for (const { kind, clients } of displays) if (kind !== "operator") found.set(kind, (found.get(kind) ?? 0) + clients);
+  return [...found].map(([kind, count]) => `${KINDS[kind] ?? kind} ${isolate(count)}`).sort().join(" · ");
 }
 
 function row({ kind, lang, clients, glass_ms }) {
   const name = make("th", "", KINDS[kind] ?? kind);
   name.scope = "row";
-  const cells = [lang, String(clients)].map((text) => make("td", "", text));
+  const cells = [languageName(lang), String(clients)].map((text) => make("td", "", text));
   const delays = [glass_ms?.p50, glass_ms?.p95].map((ms) => make("td", "keeper", delay(ms)));
   return make("tr", "", name, ...cells, ...delays);
 }

@@ -47,19 +47,20 @@ function target(text, caption) {
   return [make("span", "stable", stable), make("span", "rest", rest)];
 }
 
-function cell({ by, lang, text, workMs, afterMs, alike, onScreen }, caption) {
+function cell({ by, label, lang, text, workMs, afterMs, alike, onScreen }, caption) {
   const figures = [
     workMs === null ? "" : time(workMs),
     afterMs === null ? "" : fill(wording.ready_after, { time: time(afterMs) }),
     alike === null ? "" : fill(wording.alike, { percent: Math.round(alike * 100) }),
   ];
-  const line = make("p", "by", make("span", "engine", by), " ");
+  const line = make("p", "by", make("span", "engine keeper", by), " ");
+  if (!onScreen || !caption.final) line.append(make("span", "try", label), " ");
   if (onScreen) line.append(make("span", "badge", wording.on_screen), " ");
   line.append(make("span", "figures", figures.filter(Boolean).join(" · ")));
   line.title = wording.times_mean;
   const body = make("p", "text", ...target(text, onScreen ? caption : null));
   setLanguage(body, lang);
-  return make("div", onScreen ? "version shown" : "version", line, body);
+  return make("div", onScreen ? "version shown" : "version keeper", line, body);
 }
 
 /** A list item. Its element lives as long as the utterance; `update` changes only what is different. */

@@ -1,4 +1,5 @@
-// Shortcuts: the letter shown on a button presses it, unless somebody types, a dialog is open or the page is not in front.
+// Shortcuts, for who has switched them on: the letter shown on a button presses it, unless somebody types, a dialog is
+// open or the page is not in front. Without that no letter acts: what somebody types into the wrong window does nothing.
 
 import { recall, remember } from "../shared/storage.js";
 import { holdOf } from "./hold.js";
@@ -26,8 +27,20 @@ export function keyOf({ key, ctrlKey, metaKey, altKey, shiftKey }) {
 /** Let every button with `data-key` be pressed, or held, by its key; the checkbox `toggle` switches that off and on. */
 export function listenForKeys(toggle) {
   let held;
-  toggle.checked = recall("localStorage", KEY) !== "off";
-  toggle.addEventListener("change", () => remember("localStorage", KEY, toggle.checked ? "on" : "off"));
+  const show = () => {
+    document.body.classList.toggle("keys", toggle.checked);
+    for (const button of document.querySelectorAll("button[data-key]")) {
+      const key = button.dataset.key.toUpperCase();
+      if (toggle.checked) button.setAttribute("aria-keyshortcuts", key === "U" ? "U Control+Z" : key);
+      else button.removeAttribute("aria-keyshortcuts");
+    }
+  };
+  toggle.checked = recall("localStorage", KEY) === "on";
+  toggle.addEventListener("change", () => {
+    remember("localStorage", KEY, toggle.checked ? "on" : "");
+    show();
+  });
+  show();
   document.addEventListener("keydown", (event) => {
     if (!toggle.checked || busy(event)) return;
     const key = keyOf(event);

@@ -33,9 +33,21 @@ const REASONS = {
 };
 
 /** What the button for it says: what it will do, or that it ends what it did. */
-export function offRecordWords(on, seconds) {
-  if (on) return wording.off_record_back;
-  return seconds > 0 ? fill(wording.off_record_removes, { seconds: Math.round(seconds) }) : wording.off_record_hold;
+export function offRecordWords(on) {
+  return on ? wording.off_record_back : wording.off_record_hold;
+}
+
+/** What going off the record takes away, "" if nothing. */
+export function offRecordMore(seconds) {
+  return seconds > 0 ? fill(wording.off_record_removes, { seconds: Math.round(seconds) }) : "";
+}
+
+// Commands that have names of their own in the program.
+const UNDONE = { pause: wording.undo_pause, blank: wording.undo_blank, "song-hold": wording.undo_song, "song-caption": wording.undo_song };
+
+/** What the button for it says, with what it takes back, as the server names it, "" for nothing. */
+export function undoWords(what) {
+  return what ? fill(wording.undo_what, { what: UNDONE[what] ?? what }) : wording.undo;
 }
 
 /** What the button for song says, which command it gives and what it shows, with what operators want and whether captions are held. */
@@ -79,11 +91,10 @@ export function addressWords(address) {
   return { qrCode: fill(wording.qr_code, { address }), onlyHere: wording.only_here };
 }
 
-/** What `mode` means for the audience, or "" in a service. */
-export function banner(mode) {
-  if (mode === "dry-run") return wording.banner_rehearsal;
-  if (mode === "demo") return wording.banner_demo;
-  return "";
+/** What `mode` is, and what that means for the audience; empty in a service. */
+export function modeNote(mode) {
+  if (mode === "dry-run") return [wording.rehearsal, wording.banner_rehearsal];
+  return mode === "demo" ? [wording.demo, wording.banner_demo] : ["", ""];
 }
 
 const HINTS = {

@@ -6,6 +6,7 @@ import { fill, wording } from "./wording.js";
 /** The newest `limit` utterances of a session, by id: `{id, caption, record, compare}`, of which each may be null. */
 export class Utterances {
   #entries = new Map();
+  #lang = "";
   #session = "";
   #doubts = new DoubtScale();
   #limit;
@@ -15,10 +16,12 @@ export class Utterances {
   }
 
   /** Take a `hello`: what changed since we left, or all captions there are. */
-  onHello({ session, resumed, captions }) {
+  onHello({ session, lang, resumed, captions }) {
     // The ids of another session are of other captions.
     if (session !== this.#session) this.#entries.clear();
     this.#session = session;
+    this.#lang = lang;
+    for (const entry of this.#entries.values()) entry.lang = lang;
     if (!resumed) this.#forgetCaptions();
     for (const caption of captions) this.caption(caption);
   }
@@ -64,7 +67,7 @@ export class Utterances {
   }
 
   #entry(id) {
-    if (!this.#entries.has(id)) this.#entries.set(id, { id, caption: null, record: null, compare: null, isDoubtful: false });
+    if (!this.#entries.has(id)) this.#entries.set(id, { id, lang: this.#lang, caption: null, record: null, compare: null, isDoubtful: false });
     return this.#entries.get(id);
   }
 
@@ -85,49 +88,57 @@ export class Utterances {
  * "partial", "final" or "edited" on the displays; "hidden" or forgotten by them; "filtered": never meant for
  * them; "nothing": an empty caption of which nothing is known.
  */
-export function standing({ caption, record }) {
+export function standing(entry) {
+  const { caption, record } = entry;
   if (caption?.target.text) {
     if (!caption.final && !caption.corrected) return "partial"; // What is corrected is final when it is translated.
     return caption.corrected || caption.target.engine === "operator" ? "edited" : "final";
   }
   if (caption?.corrected && caption.source.text) return "edited"; // Its translation is on its way.
   if (record?.filtered) return "filtered";
-  return record?.final ? "hidden" : "nothing";
+  return finalOf(entry) || (record?.final && caption) ? "hidden" : "nothing";
+}
+
+/** The final that a record tells of, null where the page shows the captions of another language: records are of the first one. */
+function finalOf({ lang, record }) {
+  return record?.final && (!lang || record.final.lang === lang) ? record.final : null;
 }
 
 /**
- * The translations of an utterance, each `{by, lang, text, workMs, afterMs, alike, onScreen}`: the quick translator's, the
- * final one's, one to compare with, an operator's. `workMs`: how long it took; `afterMs`: from the last syllable
+ * The translations of an utterance, each `{by, label, lang, text, workMs, afterMs, alike, onScreen}`: the quick translator's, the
+ * final one's, one to compare with, an operator's. `by` is who made it, `label` what it is in plain words. `workMs`: how long it took; `afterMs`: from the last syllable
  * until it was there; `alike`: how far it agrees with the final, 0..1. All three may be null.
  */
 export function versions(entry) {
   const { caption, record, compare } = entry;
   const shown = caption?.target.text ? caption.target : null;
-  if (!record?.final) return shown ? [{ ...version(shown), onScreen: true }] : [];
-  const { partial, final } = record;
+  const final = finalOf(entry);
+  if (!final) return shown ? [{ ...version(shown, wording.first_try), onScreen: true }] : [];
+  const { partial } = record;
   const found = [];
   const twoSpoke = partial && (partial.engine !== final.engine || partial.text !== final.text);
-  if (twoSpoke) found.push(version(partial, record.partial_ms, record.last_syllable_to_partial_ms));
+  if (twoSpoke) found.push(version(partial, wording.first_try, record.partial_ms, record.last_syllable_to_partial_ms));
   // Where the quick translation became the final, its time is the final's.
-  found.push(version(final, record.final_ms ?? record.partial_ms, record.last_syllable_to_final_ms));
+  found.push(version(final, wording.second_try, record.final_ms ?? record.partial_ms, record.last_syllable_to_final_ms));
   if (shown && standing(entry) !== "edited") found.at(-1).onScreen = true;
-  if (compare) found.push({ ...version(compare, compare.ms), alike: compare.agreement });
-  if (standing(entry) === "edited") found.push({ ...version(shown), onScreen: true });
+  if (compare) found.push({ ...version(compare, wording.second_try, compare.ms), alike: compare.agreement });
+  if (standing(entry) === "edited") found.push({ ...version(shown, ""), onScreen: true });
   return found;
 }
 
 /** The command that hides an utterance, or shows it again, and its fields. */
 export function hiding(entry) {
-  const { id, caption } = entry;
+  const { id, lang, caption } = entry;
   const revision = caption?.revision ?? 0;
-  if (standing(entry) === "hidden") return ["show", { id, revision }];
+  if (standing(entry) === "hidden") return ["show", { id, lang, revision }];
   // What is still being said changes several times a second, and goes whatever it has become.
-  return ["hide", { id, revision: caption?.final ? revision : 0 }];
+  return ["hide", { id, lang, revision: caption?.final ? revision : 0 }];
 }
 
 /** What the displays show of an utterance, or showed before it was hidden: `{lang, text}`. */
-export function shownText({ caption, record }) {
-  return caption?.target.text ? caption.target : (record?.final ?? { lang: "", text: "" });
+export function shownText(entry) {
+  const { caption, lang } = entry;
+  return caption?.target.text ? caption.target : (finalOf(entry) ?? { lang, text: "" });
 }
 
 /** What was said, as far as is known: an operator's own words, else the recognizer's; `{lang, text}`. */
@@ -143,9 +154,9 @@ export function recognized({ caption, record }) {
 
 const NAMES = { marian: "Marian", gemma: "Gemma", openai: wording.by_server, exllamav2: "ExLlamaV2", operator: wording.kind_operator, source: wording.by_source };
 
-function version({ engine, model, lang, text }, workMs = null, afterMs = null) {
+function version({ engine, model, lang, text }, label, workMs = null, afterMs = null) {
   const name = NAMES[engine] ?? engine;
-  return { by: model ? `${name} (${model})` : name, lang, text, workMs, afterMs, alike: null, onScreen: false };
+  return { by: model ? `${name} (${model})` : name, label, lang, text, workMs, afterMs, alike: null, onScreen: false };
 }
 
 const DOUBTS = {
@@ -196,11 +207,12 @@ function findings(entry) {
   if (now === "hidden") put(wording.not_on_screens, true);
   if (now === "filtered") put(fill(wording.not_shown, { why: FILTERED[record.filtered] ?? record.filtered }), true);
   if (caption?.verse && caption.target.text) put(fill(wording.verse_on_screens, caption.verse), false);
-  for (const check of record?.checks ?? []) {
+  const isOwn = finalOf(entry) !== null;
+  for (const check of (isOwn && record.checks) || []) {
     const text = checkWords(check);
     if (text) put(text, check.outcome === "doubtful");
   }
-  if (entry.isDoubtful && now !== "filtered") put(fill(wording.look_at, { why: reason(record.flags) }), false);
+  if (entry.isDoubtful && isOwn && now !== "filtered") put(fill(wording.look_at, { why: reason(record.flags) }), false);
   return found;
 }
 

@@ -18,7 +18,9 @@ import { Stage } from "./stage.js";
 const HISTORY = 60;
 
 const root = document.documentElement;
-const [list, announcement, status, statusText] = ["captions", "announcement", "status", "status-text"].map((id) => document.getElementById(id));
+const [list, announcement, status, statusText, idle] = [
+  "captions", "announcement", "status", "status-text", "idle",
+].map((id) => document.getElementById(id));
 const session = new Session({ limit: HISTORY, lang: settings.lang });
 const views = new Map();
 const stage = new Stage(settings, () => session.lang);
@@ -62,6 +64,8 @@ function render() {
     const tail = whole && stage.rolls ? pacer.tail(most - shown.length) : [];
     reconcile(list, views, [...tail, ...shown], session.lang);
   });
+  // On a blanked screen there is nothing at all, and `states=0` wants captions only.
+  idle.hidden = list.childElementCount > 0 || session.isBlank || !settings.states;
 }
 
 function renderStatus() {
@@ -120,5 +124,11 @@ const connection = new Connection({
 });
 
 window.addEventListener("resize", makeRoom);
+// Lines measured before our type had come are of another width. Nothing is skipped for that.
+document.fonts.addEventListener("loadingdone", () => {
+  stage.cut();
+  queue.refold();
+  render();
+});
 document.addEventListener("dblclick", () => root.requestFullscreen());
 keepAwake();

@@ -7,6 +7,8 @@
 //   ?lines=                      at most so many lines (1 to 12); default: what fits, and 3 in blocks
 //   ?captions=3                  at most so many captions at a time (1 to 6); fewer where they do not fit
 //   ?margin=6                    percent of the picture left free at each edge (0 to 20)
+//   ?place=bottom|centre|top     where the captions stand
+//   ?ground=dark|light           white on black (default), or black on white for bright rooms
 //   ?clear=20                    seconds without speech after which the screen is cleared; 0 never clears it
 //   ?states=0                    captions and nothing else: no word on how the service is
 
@@ -38,5 +40,7 @@ export const settings = {
   captions: Math.floor(number("captions", 3, 1, 6)),
   margin: number("margin", 6, 0, 20),
   states: query.get("states") !== "0",
+  place: choice("place", "bottom", "centre", "top"),
+  isLight: choice("ground", "dark", "light") === "light",
   clearMs: number("clear", 20, 0, 3600) * 1000,
 };

@@ -17,7 +17,7 @@ export class Stage {
   /** Lines can leave at the top one by one: all are of the same height. */
   rolls;
 
-  constructor({ blocks, show, size, lines, margin }, lang) {
+  constructor({ blocks, show, size, lines, margin, place, isLight }, lang) {
     this.#lines = blocks ? Infinity : lines;
     this.#lang = lang;
     this.rolls = !blocks && show !== "both";
@@ -26,6 +26,8 @@ export class Stage {
     root.classList.toggle("rolls", this.rolls);
     root.classList.toggle("with-source", show !== "target");
     root.classList.toggle("beside", show === "beside");
+    root.classList.toggle("light", isLight);
+    root.classList.add(place);
     root.style.setProperty("--scale", size);
     root.style.setProperty("--margin", margin);
     this.cut();

@@ -11,6 +11,7 @@ export class FollowList {
   #list;
   #onFollow;
   #views = new Map();
+  #height = 0;
 
   isFollowing = true;
 
@@ -18,8 +19,12 @@ export class FollowList {
     this.#scroller = scroller;
     this.#list = list;
     this.#onFollow = onFollow;
-    scroller.addEventListener("scroll", () => this.#checkFollowing(), { passive: true });
-    new ResizeObserver(() => this.isFollowing && this.toEnd()).observe(scroller);
+    // Where it has just become lower nobody has scrolled: the observer, which is asked later, brings it to its end again.
+    scroller.addEventListener("scroll", () => scroller.clientHeight === this.#height && this.#checkFollowing(), { passive: true });
+    new ResizeObserver(() => {
+      this.#height = scroller.clientHeight;
+      if (this.isFollowing) this.toEnd();
+    }).observe(scroller);
   }
 
   /** Show exactly these captions to a reader of `lang`. */

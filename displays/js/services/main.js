@@ -4,10 +4,9 @@ import { Archive } from "../shared/archive.js";
 import { languageName, pickLang, setLanguage, translatePage, words } from "../shared/i18n.js";
 import { onToken } from "../shared/operator_token.js";
 import { choice, day, entry, texts } from "./view.js";
+import { FOR_PEOPLE, nameOf } from "./words.js";
 
 const at = (id) => document.getElementById(id);
-// Of the formats that there are, those for people come first.
-const FOR_PEOPLE = ["docx", "html", "md", "srt", "vtt", "txt"];
 
 const lang = pickLang(navigator.languages);
 // Dates as they are written where the reader lives: "es-MX" of what "es" alone would leave open.
@@ -35,8 +34,9 @@ function refused(error) {
   }
   complain("");
   reveal("login");
-  at("login-problem").textContent = error.message;
-  at("token").focus();
+  // Who has typed nothing yet is told how to be let in, not that something is wrong.
+  at("login-problem").textContent = error.why === "wrong" ? error.message : "";
+  if (error.why === "wrong") at("token").focus();
 }
 
 async function showList() {
@@ -72,7 +72,7 @@ function showText() {
       }),
     ),
   );
-  at("formats").replaceChildren(...formats.map((form) => choice(form, null, (button) => save(form, button))));
+  at("formats").replaceChildren(...formats.map((form) => choice(nameOf(form, lang), null, (button) => save(form, button))));
   at("text").classList.toggle("both", which === "both");
   at("text").replaceChildren(...texts(shown, which));
 }
@@ -111,6 +111,9 @@ at("login").addEventListener("submit", (event) => {
 });
 setLanguage(document.documentElement, lang);
 translatePage(document, table);
-onToken((token) => archive.use(token));
+onToken((token) => {
+  archive.use(token);
+  if (!at("login").hidden) route();
+});
 window.addEventListener("hashchange", route);
 route();

@@ -1,6 +1,7 @@
 // A line of the list, and the texts of one service.
 
-import { languageName, setLanguage } from "../shared/i18n.js";
+import { languageName, pickLang, setLanguage } from "../shared/i18n.js";
+import { nameOf } from "./words.js";
 
 const SIDES = ["source", "target"];
 const MINUTE_S = 60;
@@ -21,7 +22,7 @@ export function day({ began, name }, lang) {
 export function about({ length_s: seconds, source, target, mode }, lang) {
   const minutes = Math.max(1, Math.round(seconds / MINUTE_S));
   const length = new Intl.NumberFormat(lang, { style: "unit", unit: "minute", unitDisplay: "long" }).format(minutes);
-  const kind = mode === "live" ? "" : ` · ${mode}`;
+  const kind = mode === "live" ? "" : ` · ${nameOf(mode, pickLang([lang]))}`;
   return `${length} · ${languageName(source)} – ${languageName(target)}${kind}`;
 }
 

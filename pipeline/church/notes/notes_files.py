@@ -13,6 +13,7 @@ from pipeline.church.notes.notes import Notes, draw, parse
 from pipeline.core.errors import NotesError
 from pipeline.core.files import WholeFile, read_at_most
 from pipeline.core.limited import Limits, call
+from pipeline.core.resources import installing
 from pipeline.core.sizes import human_size
 
 NOTES = "notes.toml"
@@ -163,7 +164,7 @@ def _pdf(content: bytes, name: str) -> str:
     try:
         import pypdf  # noqa: PLC0415 - an extra
     except ModuleNotFoundError:
-        fix = "Run `pip install stark-translate[notes]`, or save the notes as .docx or .txt."
+        fix = f"Run: {installing('notes')}, or save the notes as .docx or .txt."
         raise NotesError("notes-no-pdf", f"{name}: PDF needs one more package.", fix) from None
     try:
         pages = pypdf.PdfReader(io.BytesIO(content)).pages

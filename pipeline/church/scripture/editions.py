@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from pipeline.church.scripture.books import Reference, verses
+from pipeline.church.scripture.versification import VERSES
 from pipeline.core.errors import VersesError, writing
 from pipeline.core.files import WholeFile
 from pipeline.core.resources import bundled
@@ -185,3 +186,15 @@ def write(edition: Edition, folder: Path) -> Path:
 def outside_numbering(edition: Edition) -> int:
     """Return how many verses have a number that most Bibles do not have."""
     return sum(not 1 <= verse <= verses(book, chapter) for book, chapter, verse in edition.verses)
+
+
+def canon(book: int) -> list[VerseId]:
+    """Return a book's verses as the King James Version counts them, which we do everywhere."""
+    counts = enumerate(VERSES[book - 1], 1)
+    return [(book, chapter, verse) for chapter, last in counts for verse in range(1, last + 1)]
+
+
+def lacking(edition: Edition) -> list[VerseId]:
+    """Return the canon's verses that are lacking in the books that an edition has."""
+    books = sorted({book for book, _, _ in edition.verses})
+    return [place for book in books for place in canon(book) if place not in edition.verses]

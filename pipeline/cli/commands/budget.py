@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict
 
 import psutil
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
+from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
@@ -15,7 +18,8 @@ from pipeline.cli.options import Commands, add_command, print_json, settings_of
 from pipeline.config.schema import Settings
 from pipeline.core.errors import UsageError
 from pipeline.core.sizes import human_size
-from pipeline.models.automatic import recognizer_name
+from pipeline.engines.process.gpu_use import gpu_use
+from pipeline.models.automatic import recognizer_name, translator_name
 from pipeline.models.library import ModelLibrary
 from pipeline.models.registry import Role
 from pipeline.models.resolve import resolve
@@ -103,9 +107,8 @@ def _compare(models: _Models, arguments: argparse.Namespace) -> int:
         report = {gpu.name: [asdict(level) for level in levels] for gpu, levels in rows.items()}
         print_json(report)
         return 0
-    table = Table(
-        "GPU", "memory", caption="tokens/s, or what does not fit, with all else on the same GPU"
-    )
+    says = "tokens/s, or what does not fit, with all else on the same GPU"
+    table = Table(caption=says, box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for title in ("GPU", "memory"):
         table.add_column(title, no_wrap=True)
     for level in next(iter(rows.values())):
@@ -114,7 +117,10 @@ def _compare(models: _Models, arguments: argparse.Namespace) -> int:
     for gpu, levels in rows.items():
         cells = [_pace(level) if level.fits else Text("no", "red") for level in levels]
         table.add_row(gpu.name, f"{gpu.memory_gb:g} GB", *cells)
-    Console(highlight=False).print(table)
+    # Never narrower than its figures: a terminal breaks lines, a table would drop words.
+    shown = Console(highlight=False)
+    least = Measurement.get(Console(width=200), shown.options.update(width=200), table).maximum
+    Console(highlight=False, width=max(shown.width, least)).print(table)
     return 0
 
 
@@ -126,7 +132,8 @@ class _Models:
         self._library = ModelLibrary.of(settings)
         self._known = self._library.known
         final = settings.translate.final
-        self.final = self._writing(final.model) if final.engine == "gemma" else None
+        name = translator_name(settings, "gemma")
+        self.final = self._writing(name) if final.engine == "gemma" else None
 
     def others(self, *, on_gpu: bool | None) -> list[Need]:
         """Return what recognizer and quick translator need; None: as the settings have them."""
@@ -138,8 +145,9 @@ class _Models:
         if not there and name in self._known:  # what loading takes for a moment counts
             needs = [Need(needs[0].what, self._known[name].memory_bytes, "ram")]
         if partial.engine == "marian":
-            model = self._known.get(partial.model)
-            needs += quick_needs(model) if model else [self._quick(partial.model)]
+            name = translator_name(self._settings, "marian")
+            model = self._known.get(name)
+            needs += quick_needs(model) if model else [self._quick(name)]
         return needs
 
     def needs(self, final: Writing) -> list[Need]:
@@ -198,6 +206,16 @@ def _installed(gpu: Gpu, ram: int, bandwidth: float | None) -> Place:
     return Place(gpu.name, gpu.free_bytes, ram, pace, has_gpu=True)
 
 
+def running_services() -> list[psutil.Process]:
+    """Return the processes of services on this machine: engines, and the programs they are of."""
+    found: dict[int, psutil.Process] = {}
+    for each in psutil.process_iter():
+        with suppress(psutil.Error):
+            if each.name().startswith("stark-") and each.name() != "stark-translate":
+                found |= {of.pid: of for of in (each, each.parent()) if of and of.pid > 1}
+    return list(found.values())
+
+
 def _parts(needs: Sequence[Need], here: Place, *, ok: bool) -> Table:
     """Return the table of what the settings' models need."""
     table = Table("with these settings", title="Needed, worked out", title_justify="left")
@@ -210,6 +228,10 @@ def _parts(needs: Sequence[Need], here: Place, *, ok: bool) -> Table:
     table.add_section()
     table.add_row(Text("together", "bold"), *sums)
     free = [human_size(here.gpu_bytes) if here.has_gpu else "no GPU", human_size(here.ram_bytes)]
+    if running := running_services():
+        took = sum(each.memory_info().rss for each in running)
+        on_gpus = [use.memory_bytes for each in running if (use := gpu_use(each.pid))]
+        table.add_row("a service runs now, with", human_size(sum(on_gpus)), human_size(took))
     table.add_row("free", *free)
     table.add_row(Text("fits", "green") if ok else Text("does not fit", "bold red"))
     return table

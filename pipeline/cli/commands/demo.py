@@ -25,7 +25,7 @@ from pipeline.core.errors import ModelError, VersesError
 from pipeline.core.resources import bundled
 from pipeline.core.threads import Thread
 from pipeline.daemon.context.sinks import Screen
-from pipeline.models.automatic import AUTO, FIRST, names_in_use, recognizer_name
+from pipeline.models.automatic import AUTO, FIRST, names_in_use, recognizer_name, translator_name
 from pipeline.models.catalog import state
 from pipeline.models.library import ModelLibrary
 from pipeline.models.registry import STARTER as STARTER_MODEL
@@ -81,7 +81,7 @@ def _demo(arguments: argparse.Namespace) -> int:
     if settings.church.verses != "off":
         _have_index(settings.translate.source)
     name = _ROBOT if recognizer_name(settings) == STARTER_MODEL else _PEOPLE
-    if name == _PEOPLE and settings.translate.final.model == STARTER_MODEL:
+    if name == _PEOPLE and translator_name(settings, "gemma") == STARTER_MODEL:
         # The starter's two translators know French as well.
         forced["translate.targets"] = [{"lang": "fr"}]
     played = {"audio.input": str(bundled("demo", f"{name}.flac"))}

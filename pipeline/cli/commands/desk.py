@@ -74,13 +74,16 @@ def _open(settings: Settings, *, browser: bool | None) -> int:
     token = settings.operator.token or kept_token(directory)
     secure = bool(server.tls_cert)
     reaches_tablets = server.host in EVERYWHERE
-    page = f"{page_address(server.host, server.port, secure=secure)}operator"
+    others = server.address or page_address(server.host, server.port, secure=secure)
     # With https by the name in the certificate: browsers would warn of 127.0.0.1.
-    here = "127.0.0.1" if reaches_tablets and not secure else server.host
-    own = f"{page_address(here, server.port, secure=secure)}operator"
+    here = "127.0.0.1" if reaches_tablets else server.host
+    page = f"{others}operator"
+    own = page if secure else f"{page_address(here, server.port)}operator"
     print(f"The desk, on this machine: {link_with(token, own)}")
     if reaches_tablets:
         _invite(settings, token, page)
+    else:
+        print("For a tablet: start the captions with --host 0.0.0.0.", file=sys.stderr)
     open_with_token(token, own, directory, browser)
     return 0
 

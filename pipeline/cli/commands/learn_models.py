@@ -21,7 +21,7 @@ from pipeline.learning.compare import (
     keep,
 )
 from pipeline.learning.data.folder import DataFolder
-from pipeline.learning.deploy import Deployment, deploy, rollback
+from pipeline.learning.deploy import Deployment, deploy, rollback, weights_to_deploy
 from pipeline.learning.measuring import (
     few_sentences,
     few_spoken,
@@ -155,6 +155,7 @@ def _deploy(arguments: argparse.Namespace) -> int:
     role: Role = arguments.role
     name = arguments.name or f"ours-{role}-{datetime.now(UTC):%Y-%m-%d}"
     if arguments.dry_run:
+        weights_to_deploy(arguments.model)
         print(f"{KEYS[role]} would become {name!r}. Nothing is changed (--dry-run).")
         return 0
     with data.hold(), Console(stderr=True).status(f"Copying {arguments.model}"):

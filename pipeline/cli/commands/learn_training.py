@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -16,12 +16,14 @@ from pipeline.cli.commands.learn_models import add_step, count_of, opened, progr
 from pipeline.cli.options import Commands, Run, settings_of
 from pipeline.config.schema import Settings
 from pipeline.core import logs
-from pipeline.core.errors import ConfigError
+from pipeline.core.errors import ConfigError, UsageError
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines.ctranslate2.marian import Marian
 from pipeline.engines.process.factory import recognizer, recognizer_spec
+from pipeline.engines.process.model_specs import gemma_spec
 from pipeline.engines.prompts import Style
 from pipeline.engines.protocols import Translator
+from pipeline.engines.specification import make_translator
 from pipeline.learning.compare import weights_of
 from pipeline.learning.data.folder import AUDIO, DataFolder
 from pipeline.learning.measuring import SentenceSet, few_sentences, sentence_sets
@@ -39,9 +41,9 @@ from pipeline.learning.teach.teaching import (
     write_student_mix,
 )
 from pipeline.learning.training import TrainingOrder, commands, require_trainers, train
-from pipeline.models.automatic import require_languages
+from pipeline.models.automatic import require_languages, translator_name
 from pipeline.models.library import ModelLibrary
-from pipeline.models.registry import KEYS
+from pipeline.models.registry import KEYS, Role
 from pipeline.models.resolve import resolve
 
 
@@ -63,8 +65,10 @@ def add_training_steps(steps: Commands) -> None:
     option("--out", type=Path, metavar="DIR", help="folder to write (stt in the data folder)")
     option("--batch", type=int, default=8, help="utterances per step (%(default)s)")
     option("--device", choices=["cpu", "cuda"], default="cpu", help="%(default)s")
-    says = "Train the draft translator on the translations of a better one, on half of a mix."
+    says = "Train a translator on the translations of a better one, on half of a mix."
     option = _add_training(steps, "distill", _distill, says).add_argument
+    says = "who learns: the draft or the final translator (%(default)s)"
+    option("--student", choices=["marian", "gemma"], default="marian", help=says)
     says = "name or path of the teacher, or its name on a server (the final model in use)"
     option("--teacher", default="", metavar="MODEL", help=says)
     says = "engine of the teacher (the final translator in use)"
@@ -77,11 +81,13 @@ def add_training_steps(steps: Commands) -> None:
     option("--teacher-ca-file", default="", metavar="FILE", help=says)
     says = "prompt style of the teacher (translate.final.prompt)"
     option("--teacher-prompt", choices=["auto", *get_args(Style)], default="", help=says)
-    option("--base", default="", help="student to start from (the draft translator in use)")
+    option("--base", default="", help="student to start from (the model in use)")
+    option("--levels", default="", help="levels of a Gemma, such as Q8_0,Q4_K_M (all)")
     says = "model trained on references only, to compare with"
     option("--fine-tuned", type=Path, metavar="DIR", help=says)
     option("--mix", type=Path, metavar="DIR", help="training mix (mix in the data folder)")
-    option("--out", type=Path, metavar="DIR", help="folder to write (distill in the data folder)")
+    says = "folder to write (distill, or distill-gemma, in the data folder)"
+    option("--out", type=Path, metavar="DIR", help=says)
     says = "1: learn from the whole mix; 2: go on with its sermons (%(default)s)"
     option("--round", type=int, choices=[1, 2], default=1, help=says)
     says = "measured of each set (all)"
@@ -125,7 +131,7 @@ def _marian_base(settings: Settings, named: str) -> Path:
 
     Raises ModelError; ConfigError where it translates other languages: its vocabulary lacks theirs.
     """
-    name = named or settings.translate.partial.model
+    name = named or translator_name(settings, "marian")
     key = "--base" if named else KEYS["marian"]
     require_languages("marian", name, settings, key=key)
     return resolve("marian", name, ModelLibrary.of(settings), key=key)
@@ -136,9 +142,10 @@ def _gemma_base(settings: Settings, named: str) -> Path:
 
     Whether its vocabulary can be trained the trainer says. Raises ModelError.
     """
-    if named:
+    if named and Path(named).exists():  # a folder of Hugging Face, which is no model to use
         return Path(named)
-    return resolve("gemma", settings.translate.final.model, ModelLibrary.of(settings))
+    model, key = translator_name(settings, "gemma", named), "--base" if named else KEYS["gemma"]
+    return resolve("gemma", model, ModelLibrary.of(settings), key=key)
 
 
 def _hear(arguments: argparse.Namespace) -> int:
@@ -188,9 +195,9 @@ def _run_training(order: TrainingOrder, *, dry_run: bool) -> int:
 
 
 def _distill(arguments: argparse.Namespace) -> int:
-    data = opened(arguments)[1]
+    settings, data = opened(arguments)
     teacher = choose_teacher(settings_of(arguments), _asked(arguments))
-    teaching, training = _orders(arguments, teacher, data)
+    teaching, training = _orders(arguments, settings, teacher, data)
     if arguments.dry_run:
         print(f"{teacher.model} would teach {teaching.mix}; then:")
         return _run_training(training, dry_run=True)
@@ -202,16 +209,38 @@ def _distill(arguments: argparse.Namespace) -> int:
     counts = write_student_mix(teaching, _taught(teaching, teachers))
     print(f"{counts['teacher']} pairs are the teacher's, {counts['reference']} as they were")
     made = train(training, on_line=lambda line: print(line, file=sys.stderr, flush=True))
-    fine_tuned = arguments.fine_tuned or data.path / "marian" / "model"
-    models = {"base": training.base, "fine-tuned": fine_tuned, "distilled": made}
-    # There need not be a fine-tuned one: then it has no row.
-    here = {name: model for name, model in models.items() if model.is_dir()}
+    fine_tuned = arguments.fine_tuned or data.path / arguments.student / "model"
+    students = {"base": training.base, "fine-tuned": fine_tuned, "distilled": made}
+    here = dict(_measurable(students, training.role))
     sets = few_sentences(sentence_sets(data, teaching.langs), arguments.sentences)
-    rows = _rows(here, teachers[0], sets, training.target)
+    engines = {name: _student(model, teacher.settings) for name, model in here.items()}
+    rows = _rows(engines, teachers[0], sets)
     write_rows(teaching, rows, [weights_of(model) for model in here.values()])
     _show_rows(rows)
-    print(f"The model is in {made}; now: stark-translate learn compare ... --role marian")
+    print(f"The model is in {made}; now: stark-translate learn compare ... --role {training.role}")
     return 0
+
+
+def _measurable(models: Mapping[str, Path], role: Role) -> Iterator[tuple[str, Path]]:
+    """Yield what an engine can load: there need not be a fine-tuned one, nor a GGUF of a base."""
+    for name, model in models.items():
+        if role == "marian" and model.is_dir():
+            yield name, model
+        if role == "gemma":
+            # Of several levels the largest, which has lost least.
+            files = [model] if model.is_file() else model.glob("*.gguf")
+            largest = max(files, key=lambda file: file.stat().st_size, default=None)
+            if largest is not None:
+                yield name, largest
+
+
+def _student(model: Path, settings: Settings) -> Translator:
+    """Return the engine of a student. Raises ModelError."""
+    if model.is_dir():
+        return Marian(model, target=settings.translate.target)
+    values = {"engine": "gemma", "model": str(model), "prompt": "auto"}
+    final = settings.translate.final.model_copy(update=values)
+    return make_translator(gemma_spec(settings, final, "translate.final"))
 
 
 def _asked(arguments: argparse.Namespace) -> Asked:
@@ -226,13 +255,23 @@ def _asked(arguments: argparse.Namespace) -> Asked:
 
 
 def _orders(
-    arguments: argparse.Namespace, teacher: Teacher, data: DataFolder
+    arguments: argparse.Namespace, settings: Settings, teacher: Teacher, data: DataFolder
 ) -> tuple[TeachingOrder, TrainingOrder]:
     """Return what is taught, and what the student is then trained on. Raises ModelError."""
     translate = teacher.settings.translate
-    out: Path = arguments.out or data.path / "distill"
+    role: Literal["marian", "gemma"] = arguments.student
+    out: Path = arguments.out or data.path / ("distill" if role == "marian" else "distill-gemma")
     second = arguments.round == 2
-    student = str(out / "model") if second else ""
+    base_of = _marian_base if role == "marian" else _gemma_base
+    base = base_of(settings, arguments.base or (str(out / "model") if second else ""))
+    if role == "gemma" and teacher.engine == "gemma":
+        taught_by = resolve("gemma", teacher.model, ModelLibrary.of(teacher.settings))
+        if taught_by.resolve() == base.resolve():
+            raise UsageError(
+                "teacher-unnamed",
+                f"{teacher.model} would teach itself.",
+                "Name a better one with --teacher, or --teacher-url for one on a server.",
+            )
     teaching = TeachingOrder(
         mix=arguments.mix or data.path / "mix",
         out=out / "sermons" if second else out,
@@ -242,13 +281,15 @@ def _orders(
         parts=("sermon",) if second else (),
     )
     training = TrainingOrder(
-        role="marian",
-        base=_marian_base(teacher.settings, arguments.base or student),
+        role=role,
+        base=base,
         material=teaching.out / MIX,
         out=teaching.out,
         minutes=arguments.minutes,
         threads=arguments.threads,
         more=_steps(arguments),
+        levels=arguments.levels,
+        sentences=arguments.sentences,
         target=translate.target,
     )
     return teaching, training
@@ -266,13 +307,10 @@ def _taught(order: TeachingOrder, teachers: Sequence[Translator]) -> list[Lesson
 
 
 def _rows(
-    models: Mapping[str, Path], teacher: Translator, sets: Sequence[SentenceSet], target: str
+    engines: Mapping[str, Translator], teacher: Translator, sets: Sequence[SentenceSet]
 ) -> dict[str, Row]:
-    """Measure each model; the teacher is last."""
+    """Measure each engine; the teacher is last."""
     rows = {}
-    engines: dict[str, Translator] = {
-        name: Marian(path, target=target) for name, path in models.items()
-    }
     sentences = sum(len(each.sentences) for each in sets)
     with progress() as bars:
         task = bars.add_task("measuring", total=sentences * (len(engines) + 1))
@@ -286,7 +324,7 @@ def _rows(
 def _show_rows(rows: Mapping[str, Row]) -> None:
     console = Console(highlight=False)
     table = Table(title=MEASURE)
-    sets = list(rows["base"].scores)
+    sets = list(rows["teacher"].scores)
     for name in ("", *sets):
         table.add_column(name, justify="right" if name else "left")
     for row in rows.values():

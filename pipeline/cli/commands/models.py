@@ -32,7 +32,7 @@ from pipeline.core.resources import SHIPPED_MODELS, bundled
 from pipeline.core.sizes import human_size
 from pipeline.models import download
 from pipeline.models.automatic import models_in_use
-from pipeline.models.catalog import State, rows, state
+from pipeline.models.catalog import Row, State, rows, state
 from pipeline.models.download import Order, Source
 from pipeline.models.library import Manifest, ModelLibrary, PullProgress, again
 from pipeline.models.registry import KEYS, Role, hub_id
@@ -104,6 +104,7 @@ def _list(arguments: argparse.Namespace) -> int:
         right = title in {"size", "memory"}
         table.add_column(title, no_wrap=True, justify="right" if right else "left")
     if wide:
+        table.add_column("languages")
         table.add_column("when to choose it")
     for row in found:
         table.add_row(
@@ -113,16 +114,21 @@ def _list(arguments: argparse.Namespace) -> int:
             human_size(row.memory_bytes) if row.memory_bytes else "",
             Text(row.state, _STYLES[row.state]),
             row.licence,
-            *((row.choose,) if wide else ()),
+            *((_languages(row), row.choose) if wide else ()),
         )
     console.print(table)
     if not wide:
         console.print("\n[bold]when to choose it[/bold]")
-        # By name: the starter has a row for each role, and they say the same.
-        for name, choose in {row.name: row.choose for row in found if row.choose}.items():
-            console.print(Text(f"{name}: {choose}"), soft_wrap=True)
+        # In this order: the starter has a row for each role, of which the last has the most pairs.
+        for name, row in {row.name: row for row in found if row.choose}.items():
+            console.print(Text(f"{name} ({_languages(row)}): {row.choose}"), soft_wrap=True)
     console.print(Text(_FOOT.format(store.directory), "dim"), soft_wrap=True)
     return 0
+
+
+def _languages(row: Row) -> str:
+    """Return what a model hears or translates: "en", "en-es, en-fr", "many"."""
+    return ", ".join(row.languages) or "many"
 
 
 def _pull(arguments: argparse.Namespace) -> int:

@@ -24,6 +24,7 @@ def add(commands: Commands) -> None:
     parser.add_argument("--nats", metavar="URL", help="NATS server: nats://host:4222, tls://host")
     parser.add_argument("--church", help="name of the stream (publish.church)")
     parser.add_argument("--credentials", metavar="FILE", help="file with user:password or a token")
+    parser.add_argument("--ca-file", metavar="FILE", help="who signed its certificate, in PEM")
     parser.add_argument("--host", help="address to serve on (0.0.0.0 for phones)")
     parser.add_argument("--port", type=int, help="port to serve on (0: any free one)")
     parser.add_argument("--max-clients", type=int, metavar="N", help="displays at a time")
@@ -40,6 +41,7 @@ def _relay(arguments: argparse.Namespace) -> int:
         "publish.nats": arguments.nats,
         "publish.church": arguments.church,
         "publish.credentials": arguments.credentials,
+        "publish.ca_file": arguments.ca_file,
         "server.max_clients": arguments.max_clients,
         # Behind a load balancer all displays have one address.
         "server.max_per_address": arguments.max_clients,

@@ -107,6 +107,7 @@ class Replay:
             # Nobody needs to know a random one: a replay takes no commands.
             token=settings.operator.token or secrets.token_urlsafe(16),
             metrics=Metrics(),
+            church=settings.church,
         )
 
     async def run(self) -> int:

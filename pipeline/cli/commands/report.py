@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from pipeline.cli.browser import add_browser, open_page
+from pipeline.cli.browser import add_browser, open_page, printed
 from pipeline.cli.options import (
     Commands,
     add_command,
@@ -14,9 +14,9 @@ from pipeline.cli.options import (
     add_sessions,
     session_of,
     settings_of,
-    write_out,
+    write_bytes_out,
 )
-from pipeline.core.errors import SessionError
+from pipeline.core.errors import SessionError, UsageError
 from pipeline.learning.dashboard import dashboard
 from pipeline.learning.data.folder import DataFolder
 from pipeline.review.report import report
@@ -32,21 +32,21 @@ def add(commands: Commands) -> None:
     add_session(parser)
     says = "true text, such as demo/sermon.json: adds WER and chrF"
     parser.add_argument("--reference", type=Path, metavar="FILE", help=says)
-    says = "file to write (report.html in the session)"
+    says = "file to write, .html or .pdf (report.html in the session)"
     parser.add_argument("--out", type=Path, metavar="FILE", help=says)
     add_browser(parser)
     says = "Write a web page about all services: are captions getting better?"
     parser = add_command(commands, "dashboard", _dashboard, says)
     add_sessions(parser)
     parser.add_argument("--last", type=int, default=26, help="number of services (%(default)s)")
-    says = "file to write (dashboard.html in that folder)"
+    says = "file to write, .html or .pdf (dashboard.html in that folder)"
     parser.add_argument("--out", type=Path, metavar="FILE", help=says)
 
 
 def _report(arguments: argparse.Namespace) -> int:
     folder = session_of(arguments)
     out: Path = arguments.out or folder / "report.html"
-    write_out(out, report(folder, arguments.reference))
+    _write(out, report(folder, arguments.reference))
     print(f"{folder.name} is in {out}", file=sys.stderr)
     # Resolved: a relative path has no address.
     open_page(out.resolve().as_uri(), arguments.browser)
@@ -62,6 +62,18 @@ def _dashboard(arguments: argparse.Namespace) -> int:
         message = f"No session is kept in {directory}."
         raise SessionError("session-missing", message, "Name the folder with --sessions.")
     out: Path = arguments.out or directory / DASHBOARD
-    write_out(out, dashboard(folders, DataFolder(Path(settings.learn.directory))))
+    _write(out, dashboard(folders, DataFolder(Path(settings.learn.directory))))
     print(f"{len(folders)} services are in {out}", file=sys.stderr)
     return 0
+
+
+def _write(out: Path, page: str) -> None:
+    """Write a web page, or print it. Raises UsageError, SessionError."""
+    match out.suffix.lower():
+        case ".html" | ".htm":
+            write_bytes_out(out, page.encode())
+        case ".pdf":
+            write_bytes_out(out, printed(page))
+        case _:
+            problem = f"{out} is no name for a report."
+            raise UsageError("report-format", problem, "Let it end with .html or .pdf.")

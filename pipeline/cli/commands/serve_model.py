@@ -15,6 +15,7 @@ from pathlib import Path
 from pipeline.cli.options import Commands, add_command, settings_of
 from pipeline.config.schema import Final, Settings
 from pipeline.core.errors import ModelError, UsageError
+from pipeline.models.automatic import translator_name
 from pipeline.models.library import ModelLibrary
 from pipeline.models.resolve import resolve
 
@@ -95,7 +96,7 @@ def _serve(arguments: argparse.Namespace) -> int:
 def _served(arguments: argparse.Namespace, settings: Settings) -> Served:
     """Return what is to be served. Raises ModelError, UsageError."""
     final = settings.translate.final
-    name = arguments.model or final.model
+    name = translator_name(settings, "gemma", arguments.model)
     if final.engine == "openai" and not arguments.model:
         raise UsageError(
             "serve-itself",

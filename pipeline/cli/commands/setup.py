@@ -26,6 +26,7 @@ from pipeline.config.loader import Loaded, file_in_force, load
 from pipeline.core import logs
 from pipeline.core.errors import AudioError, ConfigError, ModelError, UsageError, VersesError
 from pipeline.core.sizes import human_size
+from pipeline.models.automatic import remember
 from pipeline.models.library import ModelLibrary
 from pipeline.models.registry import KEYS, STARTER, Role
 from pipeline.server.addresses import page_address
@@ -87,6 +88,8 @@ def _setup(arguments: argparse.Namespace) -> int:
     if _may_ask(arguments) and not Confirm.ask("Go on?", console=console, default=True):
         return 1
     obtained = _obtain(proposed, library, source, targets, accept=arguments.accept_terms)
+    for name in obtained.values():
+        remember(settings, name, keeps_up=True)
     complete = obtained == proposed.models and len(obtained) == len(_ROLES)
     changes |= _chosen(obtained, on_gpu=proposed.on_gpu)
     complete &= _index(source)

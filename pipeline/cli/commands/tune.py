@@ -22,7 +22,7 @@ from pipeline.config.schema import Settings
 from pipeline.core import logs
 from pipeline.core.processes import lower_priority
 from pipeline.core.sizes import human_size
-from pipeline.models.automatic import recognizer_name, remember
+from pipeline.models.automatic import models_in_use, remember
 from pipeline.models.registry import CAPTION_ROLES, KEYS, Role
 from pipeline.tuning.endpoint import read_pauses
 from pipeline.tuning.hardware import ExternalLoad, machine
@@ -208,12 +208,13 @@ def _write(
 
 
 def _remember(tuned: Tuned, settings: Settings) -> None:
-    """Tell `auto` whether this recognizer keeps up, if that could be measured."""
+    """Tell `auto` whether each model keeps up, if that could be measured."""
+    used: dict[str, str] = dict(models_in_use(settings).items())
     if tuned.complete and tuned.machine.busy <= TOO_BUSY:
         for verdict in tuned.verdicts:
-            if verdict.what == "stt":
+            if verdict.what in used:
                 with suppress(OSError):  # a folder that somebody else owns: nothing is remembered
-                    remember(settings, recognizer_name(settings), keeps_up=verdict.ok)
+                    remember(settings, used[verdict.what], keeps_up=verdict.ok)
 
 
 def _words(values: Values) -> str:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 import asyncio
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 
-from pipeline.church.scripture import edition_files, editions, index_store
+from pipeline.church.scripture import edition_files, editions, index_store, numbering
+from pipeline.church.scripture.books import PRINTED
 from pipeline.church.scripture.editions import Edition
 from pipeline.cli import streams
 from pipeline.cli.options import Commands, add_command, add_group
@@ -29,6 +31,7 @@ SWORD module (zip archive, folder, or its mods.d/NAME.conf) that is not encipher
 """
 # Names of files are made of it.
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
+_NAMED_BOOKS = 8
 _LANG = re.compile(r"[a-z]{2,3}")
 
 
@@ -96,15 +99,28 @@ def _add(arguments: argparse.Namespace) -> int:
     if not (title and licence):
         raise UsageError("verses-no-licence", "--title and --licence must say something.")
     verses = asyncio.run(edition_files.read([Path(file) for file in arguments.files]))
+    verses, changed = numbering.renumbered(verses)
     edition = Edition(name, lang, title, licence, verses)
     file = editions.write(edition, editions.own_directory())
     print(f"{len(verses)} verses of {title} are in {file}.")
     if strange := editions.outside_numbering(edition):
         print(f"{strange} of them are numbered as in no other Bible here and will not be shown.")
+    if changed:
+        print(f"Numbered anew, as the King James Version counts: {_named(changed)}.")
+    if lacking := editions.lacking(edition):
+        books = _named(dict.fromkeys(book for book, _, _ in lacking))
+        print(f"{len(lacking)} verses are lacking, in {books}.")
+        print("If such a chapter counts otherwise, the verse beside the right one is shown.")
     print("Restart the service to show it.")
     if not (index_store.folder(lang) / "index.json").is_file():
         print(f"Where {lang} is spoken, run `stark-translate verses build --lang {lang}` as well.")
     return 0
+
+
+def _named(books: Iterable[int]) -> str:
+    names = [PRINTED["en"][book - 1] for book in books]
+    more = f" and {len(names) - _NAMED_BOOKS} more books" if len(names) > _NAMED_BOOKS else ""
+    return ", ".join(names[:_NAMED_BOOKS]) + more
 
 
 def _checked(pattern: re.Pattern[str], value: str, option: str) -> str:

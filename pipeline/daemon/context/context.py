@@ -110,6 +110,7 @@ def make_context(
         settings.operator.off_record_s,
         song_mode=settings.church.song,
         hold_doubtful=settings.church.hold_doubtful,
+        hold_s=settings.church.hold_s,
     )
     metrics, degradation = Metrics(), Degradation()
     token = token_in_force(settings.operator.token, Path(settings.session.directory))
@@ -123,6 +124,7 @@ def make_context(
         metrics=metrics,
         past=PastServices(Path(settings.session.directory), running=session.recorder.folder.name),
         subtitles=subtitles,
+        church=settings.church,
     )
     record, pages, first = RecordSink(session.recorder), PageSink(hub), session.boards[0].target
     langs = [board.target for board in session.boards]

@@ -1,4 +1,4 @@
-"""Doubtful finals that are kept off the screens for a moment, so that an operator can look first.
+"""Doubtful finals that are kept off the screens until an operator decides, or `church.hold_s` ends.
 
 Belongs to the event loop's thread. Time is told to it: the supervisor asks what is due.
 """
@@ -14,8 +14,8 @@ from pipeline.protocol.caption import SourceText, TargetText
 from pipeline.protocol.messages import DoubtfulMessage
 from pipeline.server.hub import Hub
 
-HOLD_S = 1.75
-"""With the supervisor's quarter of a second: two at most."""
+_TICK_S = 0.25
+"""The supervisor asks so often, seconds: what is due is let go that much earlier."""
 
 Tell = Callable[[DoubtfulMessage], None]
 
@@ -37,18 +37,19 @@ class HeldFinals:
     Nothing is held while no operator's page is open.
     """
 
-    def __init__(
-        self, facts: DaemonState, tell: Tell, is_watched: Callable[[], bool], hold_s: float = HOLD_S
-    ) -> None:
+    def __init__(self, facts: DaemonState, tell: Tell, is_watched: Callable[[], bool]) -> None:
         """`tell` shows operators what waits; `is_watched`: whether one of them has a page open."""
         self._facts = facts
         self._tell = tell
         self._is_watched = is_watched
-        self._hold_s = hold_s
         self._held: dict[int, HeldFinal] = {}
 
     def __contains__(self, caption_id: int) -> bool:
         return caption_id in self._held
+
+    @property
+    def _hold_s(self) -> float:
+        return self._facts.hold_s - _TICK_S
 
     def is_marked(self, caption: Caption) -> bool:
         """Whether a final is to be shown with a mark: a printed verse is right in any case."""

@@ -56,6 +56,8 @@ class DaemonState:
     """An operator has asked for one."""
     hold_doubtful: bool = False
     """The setting."""
+    hold_s: float = 8.0
+    """So long a doubtful final waits for an operator, at most. The setting."""
     off_record: bool = False
     """Nothing is heard, shown or kept. Only `on-record` ends it."""
 

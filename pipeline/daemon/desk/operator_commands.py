@@ -152,6 +152,9 @@ class OperatorCommands:
             case AddNotesCommand():
                 drawing = self._notes.add(command)
                 return None if drawing is None else self._obey_later(command, drawing)
+            case AddRuleCommand(name="preview-rule", heard=heard, write=write):
+                self._operators.preview(self._held_rules.preview(heard, write))
+                return None
             case DropNoteCommand(entry=entry):
                 return self._obey_later(command, self._notes.drop(entry))
         # Before a final that is kept back is let go: a refusal must not put it on the screens.

@@ -162,6 +162,7 @@ class Reload:
         self._facts.off_record_s = settings.operator.off_record_s
         self._facts.song_mode = settings.church.song
         self._facts.hold_doubtful = settings.church.hold_doubtful
+        self._facts.hold_s = settings.church.hold_s
         if settings.log != old.log:
             logs.configure(settings.log.level, settings.log.format)
         if settings.session != old.session:

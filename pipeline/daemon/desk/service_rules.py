@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import islice
 
 from pipeline.core.errors import DictionaryError, ProtocolError
 from pipeline.core.timestamps import utc_now
@@ -22,7 +23,7 @@ from pipeline.dictionary.glossary import Glossary, compile_glossary
 from pipeline.dictionary.matcher import applied
 from pipeline.dictionary.rules import Rule, key
 from pipeline.protocol.caption import CaptionMessage
-from pipeline.protocol.messages import RuleMessage
+from pipeline.protocol.messages import PreviewMessage, Rewritten, RuleMessage
 from pipeline.records.events import RuleEvent
 
 _CODES = {
@@ -64,6 +65,16 @@ class ServiceRules:
             rule = self._dictionary.hold(heard, write)
         told = RuleMessage(id=rule.id, heard=heard, write=write, removed=False, held=True)
         self._begin(told, self._put_right(rule), lambda: self._dictionary.release(rule))
+
+    def preview(self, heard: str, write: str) -> PreviewMessage:
+        """Return which captions `hold` would put right, or why it would be refused."""
+        refused, found = "", tuple[Rewritten, ...]()
+        try:
+            rule = self._dictionary.rule_to_hold(heard, write)
+            found = tuple(Rewritten(id=old.id, text=text) for old, text in self._changed(rule))
+        except DictionaryError as error:
+            refused = error.message
+        return PreviewMessage(heard=heard, write=write, refused=refused, captions=found)
 
     def add(self, heard: str, write: str) -> None:
         """Add a rule to the church's dictionary for good. Raises ProtocolError."""
@@ -130,14 +141,13 @@ class ServiceRules:
 
     def _put_right(self, rule: Rule) -> list[Back]:
         """Correct the newest captions in which the phrase stands; return what takes it back."""
-        corrected: list[Back] = []
-        for old in self._standing():
-            text = applied(rule, old.source.text)
-            if text != old.source.text:
-                corrected.append(self._written.put_right(old.id, text))
-            if len(corrected) == _MOST:
-                break
-        return corrected
+        # A list: what is put right is no longer as it was found.
+        return [self._written.put_right(old.id, text) for old, text in list(self._changed(rule))]
+
+    def _changed(self, rule: Rule) -> Iterator[tuple[CaptionMessage, str]]:
+        """Return the newest captions in which the phrase stands, each with its text put right."""
+        each = ((old, applied(rule, old.source.text)) for old in self._standing())
+        return islice(((old, text) for old, text in each if text != old.source.text), _MOST)
 
     def _rewrite(self, glossary: Glossary, instead: str, write: str) -> list[Back]:
         """Replace a rendering where the term was said; return what takes that back."""

@@ -228,10 +228,11 @@ class App:
         await hub.start(
             on_command=commands.obey, health=self.health.record, console=commands.console
         )
-        address = hub.address
-        logs.serving(address, self.folder)
-        self._screen.show_address(address, self._context.facts.mode, self.folder)
-        self._screen.show_operator_page(f"{address}operator", self._context.token_place)
+        logs.serving(hub.address, self.folder)
+        self._screen.show_address(hub.audience_address, self._context.facts.mode, self.folder)
+        # With https by the name in the certificate: browsers would warn of any other.
+        here = hub.audience_address if hub.address.startswith("https") else hub.address
+        self._screen.show_operator_page(f"{here}operator", self._context.token_place)
         self._context.announcer.announce()
 
     async def _stop_server(self) -> None:

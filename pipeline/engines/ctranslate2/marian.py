@@ -14,7 +14,7 @@ from pipeline.church.fidelity.term_slots import words_in
 from pipeline.core.errors import EngineError, ModelError
 from pipeline.core.standing import Standing, TargetPart
 from pipeline.core.terms import WantedTerm, by_part
-from pipeline.core.types import Translation
+from pipeline.core.types import Alternative, Translation
 from pipeline.engines.ctranslate2.errors import explain, require
 from pipeline.engines.output import join
 from pipeline.engines.protocols import never
@@ -27,9 +27,9 @@ _FILES = ("model.bin", "config.json", "source.spm", "target.spm")
 _LANGUAGE = ">>{}<<"
 _IS_LANGUAGE = re.compile(r">>[\w-]+<<")
 _MAX_PIECES = 80
-_BEAM, _SUGGESTED = 4, 2
-"""Translations that are looked at, and those of them that the final translator weighs too."""
 """Longest source handed over at once. Models have 256 positions or more; the cap stays below."""
+_BEAM, _ALTERNATIVES = 4, 2
+"""Of a search: translations that are looked at, and those of them that are returned."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class _Known:
 class Marian:
     """A Translator on `ctranslate2.Translator`; `path` is the folder of a converted Marian model.
 
-    `beam` is how many translations it weighs: one in a service, more where time is no matter.
+    `beam` is how many translations it weighs where it is not asked for alternatives.
     A model that writes several languages is told which by a token before the text, `>>fr<<`, as
     those of OPUS-MT are; where its vocabulary has none for `target`, that is its own language.
 
@@ -114,20 +114,24 @@ class Marian:
         draft: str = "",  # noqa: ARG002 - quick enough without
         standing: Standing | None = None,
         wanted: Sequence[WantedTerm] = (),
+        *,
+        rivals: Sequence[str] | None = None,
     ) -> Translation:
         """Translate `text`; `on_text` gets the whole once. Raises EngineError `marian-failed`.
 
         With `standing` the translation begins with its pieces, and tells of its parts what a
         commit policy asks for; those that are closed are not translated again. Terms in `wanted`
-        that are missing are put in where the model does not resist.
+        that are missing are put in where the model does not resist. With `rivals`, which `score`
+        judges, it searches in a beam, and returns what it has found of a text of one part.
         """
+        beam = self._beam if rivals is None else _BEAM
         try:
             cut = [
                 piece
                 for sentence in sentences.split(text)
                 for piece in sentences.pack(sentence, self._fits)
             ]
-            parts = list(self._parts(text, cut, standing, wanted))
+            parts = list(self._parts(text, cut, standing, wanted, beam))
         except Exception as error:
             raise EngineError("marian-failed", f"{self.name}: {error}.") from error
         whole = join(self.name, parts)
@@ -152,27 +156,13 @@ class Marian:
             raise EngineError("marian-failed", f"{self.name}: it gives a translation no score.")
         return [(sum(logprobs) / len(logprobs), min(logprobs)) for logprobs in found]
 
-    def alternatives(self, text: str) -> list[str]:
-        """Return the best translations, none of a text in parts. Raises EngineError."""
-        if len(list(sentences.split(text))) != 1 or not self._fits(text):
-            return []
-        try:
-            result = self._translator.translate_batch(
-                [self._asked(self._source.encode(text, out_type=str))],
-                beam_size=_BEAM,
-                num_hypotheses=_SUGGESTED,
-                max_decoding_length=20 + int(2.5 * len(self._source.encode(text))),
-            )[0]
-            return [self._target.decode(pieces) for pieces in result.hypotheses]
-        except Exception as error:
-            raise EngineError("marian-failed", f"{self.name}: {error}.") from error
-
     def _parts(
         self,
         text: str,
         cut: Sequence[str],
         standing: Standing | None,
         wanted: Sequence[WantedTerm],
+        beam: int,
     ) -> Iterator[Translation]:
         """Translate the parts that `text` was cut into, each from its committed prefix."""
         forced = regrouped(standing.pieces, len(cut)) if standing else ()
@@ -187,10 +177,10 @@ class Marian:
             known = None
             if standing is not None:
                 known = _Known(pieces, max(0, min(standing.source - start, len(part))))
-            yield self._part(part, known, terms)
+            yield self._part(part, known, terms, beam)
 
     def _part(
-        self, text: str, known: _Known | None = None, wanted: Sequence[WantedTerm] = ()
+        self, text: str, known: _Known | None, wanted: Sequence[WantedTerm], beam: int
     ) -> Translation:
         source = self._source.encode(text, out_type=str)
         prefix = list(known.pieces) if known else []
@@ -200,7 +190,8 @@ class Marian:
         result = self._translator.translate_batch(
             [self._asked(source)],
             target_prefix=[prefix] if prefix else None,
-            beam_size=self._beam,
+            beam_size=beam,
+            num_hypotheses=min(beam, _ALTERNATIVES),
             max_decoding_length=cap,
             return_scores=True,
             return_attention=known is not None or bool(wanted),
@@ -216,6 +207,7 @@ class Marian:
             tokens=len(pieces),
             avg_logprob=result.scores[0] if result.scores else None,
             stopped="loop" if loop else "length" if len(pieces) >= cap else "end",
+            alternatives=self._alternatives(result),
         )
         if wanted:
             made = self._with_terms(text, made, self._attention(result), kept, wanted)
@@ -232,6 +224,13 @@ class Marian:
             is_whole=known.source == len(text),
         )
         return replace(made, parts=(told,))
+
+    def _alternatives(self, result: Any) -> tuple[Alternative, ...]:
+        """Return what a beam has found."""
+        if len(result.hypotheses) == 1:
+            return ()
+        found = zip(map(self._target.decode, result.hypotheses), result.scores, strict=True)
+        return tuple(Alternative(text, score, score) for text, score in found)
 
     def _with_terms(
         self,

@@ -168,6 +168,8 @@ class Gemma:
         draft: str = "",
         standing: Standing | None = None,
         wanted: Sequence[WantedTerm] = (),
+        *,
+        rivals: Sequence[str] | None = None,
     ) -> Translation:
         """Translate `text`; `on_text` gets the text so far, whole words only, as it grows.
 
@@ -176,39 +178,12 @@ class Gemma:
         not decide what is made. (Sums of another order may tip the scales between two equally
         likely tokens, on a GPU above all.) With `standing` it does: its tokens stay where the model
         is hardly surer of others, those above all that are committed on screen.
-        Missing terms of `wanted` are put in.
+        Missing terms of `wanted` are put in. The alternatives of a text of one part are `rivals`
+        and answers that part from the first one where it was least sure.
         Raises EngineError: `final-late` after `deadline_s`, `text-too-long` for a word that does
         not fit into the context, `gemma-failed` for what llama.cpp refuses; EngineCancelledError.
         """
-        return self._translate(text, on_text, self._draft(draft, standing), wanted)
-
-    def search(
-        self,
-        text: str,
-        *,
-        rivals: Sequence[str],
-        on_text: Callable[[str], None] | None = None,
-        draft: str = "",
-        standing: Standing | None = None,
-        wanted: Sequence[WantedTerm] = (),
-    ) -> Translation:
-        """Translate as `translate` does, with alternatives for a text of one part.
-
-        They are `rivals`, translations of others, and answers of the model's own that part from the
-        first one where it was least sure. Raises EngineError.
-        """
-        tokens = self._draft(draft, standing)
-        return self._translate(text, on_text, tokens, wanted, rivals=rivals)
-
-    def _translate(
-        self,
-        text: str,
-        on_text: Callable[[str], None] | None,
-        draft: Draft,
-        wanted: Sequence[WantedTerm],
-        *,
-        rivals: Sequence[str] | None = None,
-    ) -> Translation:
+        begun = self._draft(draft, standing)
         parts: list[Translation] = []
         check, grow = until_deadline(self), growing(on_text, parts)
         # Asked for nothing, a model would make something up.
@@ -218,9 +193,9 @@ class Gemma:
             pack = list(sentences.pack(text, self._fits))
             rivals = rivals if len(pack) == 1 else None
             for part, _, terms in by_part(text, pack, wanted):
-                done = self._part(part, check, grow, draft, terms, rivals=rivals)
+                done = self._part(part, check, grow, begun, terms, rivals=rivals)
                 # A draft begins with what the first part says, and would lure a later one.
-                draft = replace(draft, bias=Bias())
+                begun = replace(begun, bias=Bias())
                 parts.append(done)
         except llama.LlamaError as error:
             raise EngineError("gemma-failed", f"{self._path.name}: {error}.") from error

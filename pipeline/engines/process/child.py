@@ -33,7 +33,6 @@ from pipeline.core.threads import Thread
 from pipeline.engines.process.channel import Channel, Patience
 from pipeline.engines.process.joining import join
 from pipeline.engines.process.memory import address_limit, free_bytes, is_enough
-from pipeline.engines.protocols import Searcher
 from pipeline.engines.specification import EngineSpec, make
 
 LOG_MARK: Final = b"\x1e"
@@ -147,8 +146,6 @@ def _answer(
     if request["do"] == "score":
         scores = engine.score(request["text"], request["targets"])
         return {"is": "done", "value": {"scores": scores}}
-    if request["do"] == "alternatives":
-        return {"is": "done", "value": {"texts": engine.alternatives(request["text"])}}
     # While it is at a request, nothing but its cancellation is sent.
     engine.is_cancelled = channel.has_message
     if request["do"] == "recognize":
@@ -168,16 +165,14 @@ def _answer(
         WantedTerm(**(term | {each: tuple(term[each]) for each in ("forms", "foreign")}))
         for term in request["wanted"]
     )
-    asked: dict[str, Any] = {
-        "on_text": grow if request["stream"] else None,
-        "draft": request["draft"],
-        "standing": _standing(request["standing"]),
-        "wanted": wanted,
-    }
-    if request["rivals"] is not None and isinstance(engine, Searcher):
-        made = engine.search(request["text"], rivals=request["rivals"], **asked)
-    else:
-        made = engine.translate(request["text"], **asked)
+    made = engine.translate(
+        request["text"],
+        on_text=grow if request["stream"] else None,
+        draft=request["draft"],
+        standing=_standing(request["standing"]),
+        wanted=wanted,
+        rivals=request["rivals"],
+    )
     return {"is": "done", "value": made}
 
 

@@ -13,7 +13,6 @@ Requests and answers are messages of `channel`:
 
     {"do": "cancel"} while it translates                             -> {"is": "error", ...}
     {"do": "score", "text", "targets", "log_level"}                   -> {"is": "done", "value"}
-    {"do": "alternatives", "text", "log_level"}                       -> {"is": "done", "value"}
 
 or {"is": "error", ...} with the fields of the StarkError; done and error also with the engine's
 `degraded_reason`. Before them the child gets the engine's description and answers
@@ -209,35 +208,12 @@ class TranslatorProcess(EngineProcess):
         draft: str = "",
         standing: Standing | None = None,
         wanted: Sequence[WantedTerm] = (),
+        *,
+        rivals: Sequence[str] | None = None,
     ) -> Translation:
         """Translate `text`. Raises EngineError: EngineGoneError where there is no process,
         EngineCancelledError.
         """
-        return self._translate(text, on_text, draft, standing, wanted)
-
-    def search(
-        self,
-        text: str,
-        *,
-        rivals: Sequence[str],
-        on_text: Callable[[str], None] | None = None,
-        draft: str = "",
-        standing: Standing | None = None,
-        wanted: Sequence[WantedTerm] = (),
-    ) -> Translation:
-        """Translate `text`, with alternatives if this engine looks for some. As `translate`."""
-        return self._translate(text, on_text, draft, standing, wanted, rivals=rivals)
-
-    def _translate(
-        self,
-        text: str,
-        on_text: Callable[[str], None] | None,
-        draft: str,
-        standing: Standing | None,
-        wanted: Sequence[WantedTerm],
-        *,
-        rivals: Sequence[str] | None = None,
-    ) -> Translation:
         endless = math.isinf(self.deadline_s)
         request = {
             "do": "translate",
@@ -269,12 +245,6 @@ class TranslatorProcess(EngineProcess):
         request = {"do": "score", "text": _encodable(text), "targets": asked}
         scores = self._call(request, patience_s=self._hang_s)["scores"]
         return [(mean, least) for mean, least in scores]
-
-    def alternatives(self, text: str) -> list[str]:
-        """Return a quick translator's best translations. As `score`."""
-        request = {"do": "alternatives", "text": _encodable(text)}
-        found: list[str] = self._call(request, patience_s=self._hang_s)["texts"]
-        return found
 
 
 def _target_part(value: Mapping[str, Any]) -> TargetPart:

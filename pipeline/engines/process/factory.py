@@ -208,6 +208,8 @@ class BrokenTranslator:
         draft: str = "",  # noqa: ARG002
         standing: Standing | None = None,  # noqa: ARG002
         wanted: Sequence[WantedTerm] = (),  # noqa: ARG002
+        *,
+        rivals: Sequence[str] | None = None,  # noqa: ARG002
     ) -> Translation:
         """Raises EngineError."""
         raise EngineError(self._error.code, self._error.message)

@@ -11,7 +11,7 @@ from pipeline.core.errors import ConfigError, ModelError
 from pipeline.core.resources import require_extra
 from pipeline.engines.prompts import Style, style_for
 from pipeline.engines.specification import EngineSpec
-from pipeline.models.automatic import require_languages
+from pipeline.models.automatic import require_languages, translator_name
 from pipeline.models.library import ModelLibrary
 from pipeline.models.registry import Role
 from pipeline.models.resolve import resolve
@@ -140,11 +140,14 @@ def _asked(settings: Settings, chosen: Partial | Final | Compare) -> dict[str, A
 
 def _model(role: Role, name: str, settings: Settings, section: str, key: str = "model") -> Path:
     key = f"{section}.{key}"
+    name = translator_name(settings, role, name)
     require_languages(role, name, settings, key=key)
     return resolve(role, name, ModelLibrary.of(settings), key=key)
 
 
 def _style(settings: Settings, chosen: Partial | Final | Compare) -> Style:
     """Return how the model is asked: as the registry has it, else as it looks."""
-    model = ModelLibrary.of(settings).known.get(chosen.model)
-    return (model.prompt if model else "") or style_for(chosen.model)
+    local = not isinstance(chosen, Partial) and chosen.engine == "gemma"
+    name = translator_name(settings, "gemma", chosen.model) if local else chosen.model
+    model = ModelLibrary.of(settings).known.get(name)
+    return (model.prompt if model else "") or style_for(name)

@@ -15,14 +15,14 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 from pipeline.core.errors import EngineCancelledError, EngineGoneError
 from pipeline.core.standing import Standing
 from pipeline.core.terms import WantedTerm
 from pipeline.core.types import Translation
 from pipeline.engines.process.engine_process import EngineProcess
-from pipeline.engines.protocols import Searcher, Translator, never
+from pipeline.engines.protocols import Translator, never
 
 _LOOK_S = 0.05
 """How often who waits for a turn looks whether its text is still wanted."""
@@ -146,22 +146,14 @@ class LanguageTranslator:
         draft: str = "",
         standing: Standing | None = None,
         wanted: Sequence[WantedTerm] = (),
+        *,
+        rivals: Sequence[str] | None = None,
     ) -> Translation:
         """Translate `text` as soon as it is this language's turn. Raises EngineError.
 
         What is given up for the first target is begun again; the time that waits take counts for
         no deadline of the engine's own, and each wait has at most `deadline_s`.
         """
-        return self._ask(lambda: self.engine.translate(text, on_text, draft, standing, wanted))
-
-    def search(self, text: str, *, rivals: Sequence[str], **asked: Any) -> Translation:
-        """Search, as `Searcher` does and as soon as it is this language's turn."""
-        engine: Any = self.engine
-        if not isinstance(engine, Searcher):
-            return self.translate(text, **asked)
-        return self._ask(lambda: engine.search(text, rivals=rivals, **asked))
-
-    def _ask(self, ask: Callable[[], Translation]) -> Translation:
         engine = self.engine
         while True:
             with self._turns.turn(self) as is_over:
@@ -170,7 +162,7 @@ class LanguageTranslator:
                 # Set at each turn, on one engine: its caller is another one every time.
                 engine.is_cancelled = lambda: self.is_cancelled() or is_over()
                 try:
-                    return ask()
+                    return engine.translate(text, on_text, draft, standing, wanted, rivals=rivals)
                 except EngineCancelledError:
                     # Given up for the first target only: the text is wanted, so it waits again.
                     if self.is_cancelled() or not is_over():

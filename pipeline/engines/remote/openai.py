@@ -157,6 +157,8 @@ class OpenAi(RemoteEngine):
         draft: str = "",  # noqa: ARG002 - a server takes none
         standing: Standing | None = None,  # noqa: ARG002
         wanted: Sequence[WantedTerm] = (),  # noqa: ARG002
+        *,
+        rivals: Sequence[str] | None = None,  # noqa: ARG002
     ) -> Translation:
         """Translate `text`; `on_text` gets the text so far, whole words only, as it grows.
 

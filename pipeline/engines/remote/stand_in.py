@@ -88,23 +88,21 @@ class StandIn(_Pair[OpenAi, Translator]):
         draft: str = "",
         standing: Standing | None = None,
         wanted: Sequence[WantedTerm] = (),
+        *,
+        rivals: Sequence[str] | None = None,
     ) -> Translation:
         """Translate `text`. Raises EngineError where the local translator fails too."""
         request = (text, on_text, draft, standing, wanted)
         self._server.deadline_s = _SHARE * self.deadline_s
         self._server.target = self.target
         made = self._ask(lambda: self._server.translate(*request))
-        return self._local.translate(*request) if made is None else made
+        return self._local.translate(*request, rivals=rivals) if made is None else made
 
     def score(self, text: str, targets: Sequence[str]) -> list[tuple[float, float]]:
         """Return what the local translator thinks of translations. Raises EngineError."""
         # The server never can: it only says so.
         judge = self._local if isinstance(self._local, Scorer) else self._server
         return judge.score(text, targets)
-
-    def alternatives(self, text: str) -> list[str]:
-        """Return the local translator's, none of the server's. Raises EngineError."""
-        return self._local.alternatives(text) if isinstance(self._local, Scorer) else []
 
 
 class RecognizerStandIn(_Pair[OpenAiSpeech, Recognizer]):

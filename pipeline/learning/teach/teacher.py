@@ -17,6 +17,7 @@ from pipeline.engines.protocols import Translator
 from pipeline.learning.compare import weights_of
 from pipeline.learning.manifest import sha256
 from pipeline.learning.teach.teaching import BEAM
+from pipeline.models.automatic import translator_name
 from pipeline.models.library import ModelLibrary
 from pipeline.models.resolve import resolve
 
@@ -92,7 +93,7 @@ def choose_teacher(loaded: Loaded, asked: Asked) -> Teacher:
         message = f"--teacher-url is of a server, and {engine} translates here."
         raise UsageError("teacher-here", message, "Leave it out, or --teacher-engine.")
     if engine == "marian":
-        model = asked.model or loaded.settings.translate.partial.model
+        model = asked.model or translator_name(loaded.settings, "marian")
         settings = loaded.settings
     else:
         model = asked.model or _own_model(loaded.settings, engine, asked)
@@ -131,7 +132,7 @@ def _own_model(settings: Settings, engine: TeacherEngine, asked: Asked) -> str:
     is_here = engine == "gemma" and final.engine == "marian"
     is_same = engine == final.engine and (engine != "openai" or _is_server_in_use(settings, asked))
     if is_here or is_same:
-        return final.model
+        return translator_name(settings, "gemma") if engine == "gemma" else final.model
     what = "what the server calls it" if engine == "openai" else "a name or a path"
     raise UsageError(
         "teacher-unnamed",

@@ -340,9 +340,10 @@ def gap_closed(rows: Mapping[str, Row]) -> dict[str, float | None]:
     """Return by set how much of the way from `base` to `teacher` the `distilled` one has gone.
 
     1 is all of it; None where the teacher is no better than the base, and so there is no way.
+    Empty where the base cannot be measured: its weights are none that an engine loads.
     """
     found: dict[str, float | None] = {}
-    for name in rows["base"].scores:
+    for name in rows["base"].scores if "base" in rows else ():
         base, distilled, teacher = (
             rows[row].scores[name][MEASURE] for row in ("base", "distilled", "teacher")
         )

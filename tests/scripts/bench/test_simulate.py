@@ -39,6 +39,7 @@ def played(settings: Settings) -> tuple[Simulation, list[History], Engines]:
         RememberingRecognizer(FakeRecognizer(SCRIPT)),
         RememberingTranslator(FakeTranslator("es")),
         RememberingTranslator(FakeTranslator("best")),
+        None,
     )
     pcm = pcm_of(SCRIPT, 7.0)
     simulation = Simulation(settings, engines)

@@ -50,6 +50,8 @@ class Scripted:
         draft: str = "",
         standing: Standing | None = None,
         wanted: Sequence[WantedTerm] = (),
+        *,
+        rivals: Sequence[str] | None = None,
     ) -> Translation:
         if self.leak_mb:
             # From the system and never from what this process has freed: it is to grow.

@@ -241,6 +241,19 @@ def test_without_https_there_is_no_certificate_to_check(tmp_path: Path) -> None:
     assert "certificate" not in [check.name for check in planned(loaded(tmp_path))]
 
 
+def test_a_logo_that_pages_go_without_is_told(tmp_path: Path) -> None:
+    assert "logo" not in [check.name for check in planned(loaded(tmp_path))]
+    file = tmp_path / "logo.png"
+    settings = loaded(tmp_path, church__logo=str(file))
+    assert told("logo", settings).code == "logo-unreadable"
+    file.write_bytes(b"GIF89a")
+    refused = told("logo", settings)
+    assert (refused.verdict, refused.code) == ("look", "logo-unusable")
+    assert "The pages go without it." in refused.message
+    file.write_bytes(b"\x89PNG\r\n\x1a\n" + b"\0" * 5000)
+    assert told("logo", settings).message == "image/png, 5 kB."
+
+
 def test_a_certificate_says_until_when_it_is(tmp_path: Path) -> None:
     result = told("certificate", secure(tmp_path))
     assert (result.verdict, result.fix) == ("ok", "")

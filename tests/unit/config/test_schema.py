@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from pipeline.config.loader import leaves
 from pipeline.config.publishing import Output
-from pipeline.config.schema import Server, Settings, Stt, Vad
+from pipeline.config.schema import Church, Server, Settings, Stt, Vad
 from pipeline.config.section import ModelServer, OnServer, Session
 from pipeline.config.spelling import INHERITED, without_expert
 from pipeline.core.resources import bundled
@@ -136,3 +136,10 @@ def test_only_an_engine_on_a_server_needs_an_address() -> None:
 def test_what_is_no_address(url: str) -> None:
     with pytest.raises(ValidationError):
         ModelServer(url=url)
+
+
+def test_a_colour_has_six_digits() -> None:
+    assert Church(colour="#1F5673").colour == "#1F5673"
+    for colour in ("red", "#fff", "1f5673", "#1f5673; }"):
+        with pytest.raises(ValidationError, match="is no colour such as"):
+            Church(colour=colour)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -41,5 +42,5 @@ def test_a_missing_package_is_told_with_the_extra_that_brings_it() -> None:
         require_extra("no_such_package", "moonshine", 'stt.engine = "moonshine"')
     assert str(caught.value) == (
         'stt.engine = "moonshine" needs the package no_such_package, which is not installed. '
-        "Install it beside the program: pip install 'stark-translate[moonshine]'. [extra-missing]"
+        f"Run: {sys.executable} -m pip install 'stark-translate[moonshine]'. [extra-missing]"
     )

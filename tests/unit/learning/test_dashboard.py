@@ -30,7 +30,7 @@ def folders(tmp_path: Path) -> list[Path]:
 def test_a_service_in_figures(folders: list[Path]) -> None:
     told = figures(folders[0])
     assert (told.name, told.captions, told.minutes) == (NAME, 3, 15.0)
-    assert told.accepted == pytest.approx(1 / 3)
+    assert told.good == pytest.approx(2 / 3)
     assert told.wer == pytest.approx(1 / 14, abs=1e-3), "Ezra was said for Esther"
     assert told.reviewed_minutes == pytest.approx(0.1)
     assert len(told.estimates) == 3
@@ -67,7 +67,15 @@ def test_the_page_tells_of_all_services_and_models(folders: list[Path], tmp_path
     )
     keep(data, compared)
     page = dashboard(folders, data)
-    for said in (NAME, "2 services", "Words misheard", "Estimates", "7.1 %", "keep", "chrF++"):
+    for said in (
+        "Sun 22 Nov, 9:30",
+        "2 services",
+        "Words misheard",
+        "How sure",
+        "7.1 %",
+        "keep",
+        "chrF++",
+    ):
         assert said in page
     assert "<script" not in page
     assert "&lt;script&gt;" in page
@@ -84,4 +92,4 @@ def test_a_broken_session_is_named_and_left_out(folders: list[Path], tmp_path: P
 def test_a_service_without_speech_has_no_figures(tmp_path: Path) -> None:
     silent = hold(tmp_path, [])
     told = figures(silent)
-    assert (told.captions, told.p95_s, told.accepted, told.estimates) == (0, None, None, ())
+    assert (told.captions, told.p95_s, told.good, told.estimates) == (0, None, None, ())

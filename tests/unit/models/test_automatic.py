@@ -1,4 +1,4 @@
-"""`stt.model = "auto"`, and what the models of the settings were made for."""
+"""Models chosen by "auto", and what the models of the settings were made for."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from pipeline.models.automatic import (
     recognizer_name,
     remember,
     require_languages,
+    translator_name,
 )
 from pipeline.models.crash_history import LOAD_CRASHES, crash_history
 from pipeline.models.library import ModelLibrary
@@ -162,6 +163,13 @@ class TestLanguages:
         assert next(iter(values.values())) in raised.value.message
         assert raised.value.exit_code == 78, "systemd must not try again"
 
+    def test_the_refusal_names_the_models_that_know_the_pair(self, settings: Settings) -> None:
+        german = changed(settings, {"translate.target": "de"})
+        with pytest.raises(ConfigError) as raised:
+            require_languages("gemma", "starter", german)
+        assert "translategemma-4b-q4_k_m" in raised.value.fix
+        assert "opus-mt-en-es" not in raised.value.fix
+
     @pytest.mark.parametrize(
         ("role", "name", "values"),
         [
@@ -175,6 +183,42 @@ class TestLanguages:
         self, settings: Settings, role: Role, name: str, values: dict[str, Any]
     ) -> None:
         require_languages(role, name, changed(settings, values))
+
+
+class TestTranslators:
+    LARGE, SMALL = "translategemma-4b-q8_0", "translategemma-4b-q4_k_m"
+
+    def gemma(self, settings: Settings, *names: str) -> None:
+        for name in names:
+            file = f"{name}.gguf"
+            pulled(Path(settings.models.directory), name, "gemma", {file: b"12"})
+
+    def test_one_that_nobody_has_measured_is_not_taken(self, settings: Settings) -> None:
+        self.gemma(settings, self.SMALL)
+        assert settings.translate.final.model == settings.translate.partial.model == "auto"
+        assert models_in_use(settings)["gemma"] == "starter"
+
+    def test_it_is_the_largest_that_is_fast_enough(self, settings: Settings) -> None:
+        self.gemma(settings, self.SMALL, self.LARGE)
+        remember(settings, self.SMALL, keeps_up=True)
+        assert translator_name(settings, "gemma") == self.SMALL
+        remember(settings, self.LARGE, keeps_up=True)
+        assert translator_name(settings, "gemma") == self.LARGE
+        assert translator_name(settings, "gemma", "tiny") == "tiny", "what is named is taken"
+
+    def test_where_the_starter_lacks_the_pair_an_unmeasured_one_is_taken(
+        self, settings: Settings
+    ) -> None:
+        german = changed(settings, {"translate.target": "de"})
+        assert translator_name(german, "gemma") == "starter", "which then says what it lacks"
+        self.gemma(settings, self.LARGE)
+        assert translator_name(german, "gemma") == self.LARGE
+
+    def test_one_of_another_pair_is_not_taken(self, settings: Settings) -> None:
+        pulled(Path(settings.models.directory), "opus-mt-en-es", "marian", FILES)
+        remember(settings, "opus-mt-en-es", keeps_up=True)
+        french = changed(settings, {"translate.target": "fr"})
+        assert translator_name(french, "marian") == "starter"
 
 
 def test_moonshines_own_model_hears_english_only(settings: Settings) -> None:

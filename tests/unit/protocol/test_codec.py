@@ -51,6 +51,7 @@ from pipeline.protocol.messages import (
     NoticeMessage,
     Outgoing,
     PairedMessage,
+    PreviewMessage,
     PurgedMessage,
     ReloadedMessage,
     RuleMessage,
@@ -83,6 +84,7 @@ SENT = {
     "reloaded": ReloadedMessage,
     "suggestion": SuggestionMessage,
     "volunteers": VolunteersMessage,
+    "preview": PreviewMessage,
     "rule": RuleMessage,
     "status": StatusMessage,
 }
@@ -180,6 +182,7 @@ def test_documented_client_messages_are_accepted() -> None:
         VerseCommand(name="take-verse", id=18),
         VerseCommand(name="dismiss-verse", id=18),
         AddRuleCommand(heard="file lemon", write="Philemon"),
+        AddRuleCommand(name="preview-rule", heard="zor", write="Zohar"),
         AddRuleCommand(name="hold-rule", heard="zor", write="Zohar"),
         HoldTermCommand(say="covenant", write="pacto", instead="acuerdo"),
         AddNotesCommand(

@@ -28,6 +28,7 @@ TO_OPERATORS |= {
     "invitation",
     "notes",
     "paired",
+    "preview",
     "purged",
     "reloaded",
     "rule",

@@ -14,8 +14,9 @@ from pipeline.core.errors import PublishError
 from pipeline.publish.broker import Broker, Published, StreamState
 from pipeline.publish.stream import StreamMessage
 from scripts.support.nats_server import NatsServer
+from tests.support.certificates import make
 from tests.support.hub import in_loop
-from tests.support.relays import needs_nats
+from tests.support.relays import church, needs_nats, reaches, relay, texts
 
 USERS = 'authorization { users = [ { user: church, password: "right" } ] }\n'
 
@@ -48,6 +49,28 @@ async def test_a_wrong_password_is_told_as_such(tmp_path: Path) -> None:
         await broker.ensure_stream(1)
         assert (await broker.state()).newest == 0
         await broker.close()
+
+
+@pytest.mark.slow
+@in_loop
+async def test_captions_reach_a_relay_over_tls_that_an_own_authority_has_signed(
+    tmp_path: Path,
+) -> None:
+    needs_nats()
+    cert, key = make(tmp_path)
+    tls = f'tls {{ cert_file: "{cert}", key_file: "{key}" }}'
+    with NatsServer(tmp_path / "nats", config=tls) as server:
+        url, own = server.url.replace("nats://", "tls://"), str(cert)
+        async with church(url, ca_file=own) as hall, relay(url, **{"publish.ca_file": own}) as made:
+            hall.say(1, "paz")
+            await reaches(lambda: texts(made.feed.board) == ["paz"])
+        with pytest.raises(PublishError, match=r"publish\.ca_file") as caught:
+            await Broker.connect(Publish(nats=url))
+        assert caught.value.code == "publish-tls"
+        for wrong in (tmp_path / "none", key):
+            with pytest.raises(PublishError, match=wrong.name) as caught:
+                await Broker.connect(Publish(nats=url, ca_file=str(wrong)))
+            assert caught.value.code == "publish-ca"
 
 
 @in_loop

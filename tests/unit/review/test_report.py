@@ -94,7 +94,7 @@ def test_it_tells_when_and_how_quickly(tmp_path: Path) -> None:
     assert "100 captions in 16 min 42 s." in text
     assert "Half of them were there within 1.4 s of the last syllable" in text
     assert "only real time tells" not in text
-    assert "0faults" in text
+    assert "0things went wrong" in text
 
 
 def test_a_file_played_fast_says_that_its_latencies_are_waiting(tmp_path: Path) -> None:

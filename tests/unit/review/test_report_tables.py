@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from pipeline.core.types import Correction
+from pipeline.core.types import Check, Correction
 from pipeline.records.comparison import CompareRecord
 from pipeline.records.events import FaultEvent, SourceEvent
 from pipeline.records.quality import Decision, Parts, Quality
 from pipeline.records.translation import translation_record
 from pipeline.records.utterance import UtteranceRecord
 from pipeline.review.report_tables import (
+    church_words,
     corrections,
     extra_targets,
     filtered,
@@ -86,7 +87,9 @@ def test_what_became_of_a_caption_is_remarked() -> None:
     table = transcript(told(captions, records))
     assert [row[3] for row in rows(table)] == ["edited0.9 s", "marian", "not translated", "⚑0.9 s"]
     assert 'title="was: uno"' in table
-    assert 'bad" title="translators disagree, unsure translation, badly" role="img"' in table
+    assert (
+        'bad" title="translators disagree, unsure translation (strong doubt)" role="img"' in table
+    )
     assert table.count('<td lang="en" dir="auto">three</td>') == 2
 
 
@@ -133,9 +136,15 @@ def test_doubtful_captions_come_worst_first() -> None:
     captions = [message(n, f"said {n}", f"dicho {n}") for n in range(1, 5)]
     table = flagged(told(captions, records))
     assert rows(table) == [
-        ["0:40", "", "too short", "said 4", "dicho 4"],
-        ["0:30", "0.30", "unsure what was said, badlytranslators disagree", "said 3", "dicho 3"],
-        ["0:20", "0.60", "low score", "said 2", "dicho 2"],
+        ["0:40", "doubtful", "too short", "said 4", "dicho 4"],
+        [
+            "0:30",
+            "doubtful",
+            "unsure what was said (strong doubt)translators disagree",
+            "said 3",
+            "dicho 3",
+        ],
+        ["0:20", "worth a look", "low score", "said 2", "dicho 2"],
     ]
     assert '<span class="chip note">translators disagree' in table
     assert flagged(told(captions, [record(1, "said", "dicho")])) == ""
@@ -238,3 +247,10 @@ def test_each_further_language_is_told_with_how_quick_it_was() -> None:
     assert rows(extra_targets(told([], [*said, *french]))) == [
         ["French", "2", "2 gemma", "910", "920"]
     ]
+
+
+def test_church_words_have_the_capitals_that_they_have_in_sentences() -> None:
+    checks = [Check("term", "right", "x", written="y", term=t) for t in ("lord", "grace", "ark")]
+    said = "Grace and the Lord, by grace. Lord, have mercy on us, lord of all, O Lord."
+    heads = [row[0] for row in rows(church_words(told([], [record(1, said, "x", checks=checks)])))]
+    assert heads == ["ark", "grace", "Lord"]

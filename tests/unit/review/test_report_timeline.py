@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import pytest
+
 from pipeline.records.events import (
     CommandEvent,
     EndEvent,
     FaultEvent,
     Record,
     RungEvent,
+    SongEvent,
     SourceEvent,
 )
 from pipeline.records.health import HealthRecord
@@ -76,6 +79,24 @@ def test_states_that_stay_are_one_bar() -> None:
     assert len(re.findall('<rect[^>]*class="calm"', plot)) == 1
     assert "<title>microphone lost</title>" in plot
     assert "ended" not in plot
+
+
+def test_a_state_begins_where_its_event_was_and_not_at_the_next_record() -> None:
+    said = {"state": "song", "reason": "Music"}
+    held = SongEvent(utc=utc(12), held=True, by="detector", from_s=8.0, to_s=12.0)
+    over = SongEvent(utc=utc(31), held=False, by="detector", from_s=8.0, to_s=31.0)
+    records = [health(10.0), health(20.0, **said), health(30.0, **said), health(40.0)]
+    [told] = _music(session_timeline(service(*records, held, over)))
+    [sampled] = _music(session_timeline(service(*records)))
+    # Of the 10 s between two records 8 are won at its start and 9 lost at its end.
+    assert told[0] < sampled[0]
+    assert told[1] == pytest.approx(sampled[1] * 19 / 20, rel=0.02)
+
+
+def _music(plot: str) -> list[tuple[float, float]]:
+    """Return where the bars of a song begin, and how wide they are."""
+    found = re.findall(r'<title>Music</title><rect x="([\d.]+)" y="\S+" width="([\d.]+)"', plot)
+    return [(float(x), float(width)) for x, width in found]
 
 
 def test_hidden_captions_are_not_drawn_and_filtered_ones_have_their_lane() -> None:

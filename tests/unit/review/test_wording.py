@@ -33,7 +33,7 @@ def test_a_doubt_is_told_without_its_code(reason: str) -> None:
     said = doubt(reason)
     assert ":" not in said
     assert "-" not in said
-    assert said.endswith(", badly") == reason.endswith(":reject")
+    assert said.endswith(" (strong doubt)") == reason.endswith(":reject")
     assert "logprob" not in said
 
 

@@ -54,6 +54,7 @@ def test_messages_go_to_those_given_and_who_lags_is_cut_off() -> None:
                     "operator": 1,
                 }
                 assert (count("audience"), count("operator")) == (2, 1)
+                assert clients.watchers().total() == 3
                 assert clients.authorized() == []
                 operator.authorized = True
                 assert clients.authorized() == [operator]

@@ -10,6 +10,7 @@ from websockets.http11 import Request
 
 from pipeline.core.errors import ServerError
 from pipeline.core.resources import bundled
+from pipeline.server.branding import Branding
 from pipeline.server.pages import SECURITY, Pages, refuse, respond
 from tests.support.paths import ROOT
 
@@ -66,9 +67,8 @@ def test_pages_have_their_type(folder: Path, path: str, content_type: str) -> No
     "path",
     [
         "",
-        "/audience",
+        "projector",
         "/operator",
-        "/audience.html",
         "/notes.txt",
         "/js",
         "/js/",
@@ -79,9 +79,6 @@ def test_pages_have_their_type(folder: Path, path: str, content_type: str) -> No
         "/%2e%2e/secret.html",
         "/..%2fsecret.html",
         "/..\\secret.html",
-        "//projector",
-        "/projector/",
-        "/PROJECTOR",
         "/js/connection.js%00",
         "http://host/projector",
         "/etc/passwd",
@@ -252,3 +249,47 @@ def test_the_shipped_pages_are_served_and_stay_small() -> None:
         assert b"<script>" not in body
         sent += len(body)
     assert sent < 100_000
+
+
+def test_pages_show_the_church_where_they_have_a_place_for_it(folder: Path) -> None:
+    (folder / "audience.html").write_text("<head></head><!--church--><p>amen</p>")
+    pages = Pages(folder, Branding("Grace", "#7a1f3d", b"<svg/>", "image/svg+xml"))
+    _, _, body = get(pages, "/")
+    assert b'<link rel="stylesheet" href="/css/church.css">\n</head>' in body
+    assert b'<img class="mark" src="/church-logo" alt=""><span translate="no"' in body
+    assert b"--church: #7a1f3d" in get(pages, "/css/church.css")[2]
+    status, headers, body = get(pages, "/church-logo")
+    assert (status, headers["Content-Type"], body) == (200, "image/svg+xml", b"<svg/>")
+    assert headers["Content-Security-Policy"].startswith("default-src 'none'; style")
+    # The others have none, and so have all where nothing is set.
+    assert get(pages, "/projector")[2] == b"<p>projector</p>"
+    assert get(Pages(folder, Branding()), "/css/church.css")[0] == HTTPStatus.NOT_FOUND
+
+
+@pytest.mark.parametrize(
+    ("path", "place"),
+    [
+        ("/Projector", "/projector"),
+        ("/projector/?mode=blocks", "/projector?mode=blocks"),
+        ("/PROJECTOR.html", "/projector"),
+        ("/audience.html?lang=fr", "/?lang=fr"),
+        ("//", "/"),
+        ("/Wall/", "/projector"),
+    ],
+)
+def test_an_address_that_is_nearly_right_leads_to_the_page(
+    folder: Path, path: str, place: str
+) -> None:
+    status, headers, _ = get(Pages(folder), path)
+    assert (status, headers["Location"]) == (HTTPStatus.FOUND, place)
+
+
+def test_another_address_is_answered_with_those_there_are(folder: Path) -> None:
+    (folder / "missing.html").write_text("<a href='/projector'>The wall</a>")
+    for path in ("/bible", "//evil.example/projector", "/../secret"):
+        status, headers, body = get(Pages(folder), path, Accept="text/html,*/*")
+        assert status == HTTPStatus.NOT_FOUND
+        assert b"The wall" in body
+        assert "Location" not in headers
+        # A script or a picture is told in a sentence.
+        assert get(Pages(folder), path, Accept="*/*")[2] == b"There is no such page.\n"

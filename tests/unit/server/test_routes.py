@@ -35,3 +35,14 @@ async def test_a_head_has_no_body_and_nothing_is_written() -> None:
             for method in ("POST", "PUT", "DELETE", "OPTIONS"):
                 refused = await service.get(path, method)
                 assert (refused.status, refused.headers["allow"]) == (405, "GET, HEAD")
+
+
+@in_loop
+async def test_the_poster_gets_a_code_of_the_wifi() -> None:
+    async with serving() as service:
+        code = await service.get("/wifi.svg?name=Guests%3B&password=a%3Ab+c")
+        assert code.body == qr_svg(r"WIFI:T:WPA;S:Guests\;;P:a\:b c;;")
+        assert code.headers["cache-control"] == "no-store"
+        assert (await service.get("/wifi.svg?name=Open")).body == qr_svg("WIFI:T:nopass;S:Open;;")
+        for query in ("", "?password=x", f"?name={'n' * 33}", f"?name=n&password={'p' * 64}"):
+            assert (await service.get(f"/wifi.svg{query}")).status == 400

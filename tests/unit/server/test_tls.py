@@ -29,6 +29,13 @@ def test_it_says_for_whom_and_until_when_it_is(tmp_path: Path) -> None:
     assert certificate.exposed == ""
 
 
+def test_whether_phones_know_who_signed_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cert, key = make(tmp_path, days=-1)  # when it ended is another matter
+    assert not read(cert, key).facts.is_public
+    monkeypatch.setenv("SSL_CERT_FILE", str(cert))
+    assert read(cert, key).facts.is_public
+
+
 def test_the_names_that_browsers_take(tmp_path: Path) -> None:
     facts = read(*make(tmp_path, name="*.example.org")).facts
     assert facts.fits("captions.example.org")

@@ -24,7 +24,7 @@ from pipeline.core.errors import ServerError
 from pipeline.server import rate_limits, transport
 from pipeline.server.clients import BACKLOG_BYTES
 from pipeline.server.pages import SECURITY
-from tests.support.certificates import make
+from tests.support.certificates import NAME, make
 from tests.support.hub import TOKEN, Service, closed, in_loop, receive, send, serving, until
 
 UPGRADE = (
@@ -243,13 +243,16 @@ async def test_pages_and_socket_over_tls(tmp_path: Path) -> None:
 
 
 @in_loop
-async def test_plain_http_on_the_tls_port_breaks_nothing(tmp_path: Path) -> None:
+async def test_plain_http_on_the_tls_port_is_told_where_to_go(tmp_path: Path) -> None:
     cert, key = make(tmp_path)
-    async with serving(**tls(cert, key)) as service:
+    async with serving(**tls(cert, key), address=f"https://{NAME}:8765/") as service:
         reader, writer = await asyncio.open_connection("127.0.0.1", service.hub.port)
         writer.write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
-        assert b"<html" not in await asyncio.wait_for(reader.read(), 10)
+        told = await asyncio.wait_for(reader.read(), 10)
+        assert told.startswith(b"HTTP/1.1 200 ")  # nobody has signed this certificate
+        assert f'href="https://{NAME}:8765/"'.encode() in told
         writer.close()
+        await until(lambda: service.hub._limiter.total == 0)
         assert (await asyncio.to_thread(fetch, service.hub.port, cert, "/healthz")).status == 200
 
 

@@ -157,3 +157,10 @@ def test_gpus_are_told_apart() -> None:
     assert [known_gpu(f"NVIDIA {gpu.name}, 1") for gpu in GPUS] == list(GPUS)
     assert known_gpu("NVIDIA T400") is None
     assert known_gpu("Radeon") is None
+
+
+@pytest.mark.parametrize("name", ["NVIDIA RTX 2000 Ada Generation", "a2000 ada"])
+def test_the_2000_ada_is_no_a2000(name: str) -> None:
+    found = known_gpu(name)
+    assert found
+    assert (found.name, found.memory_gb) == ("RTX 2000 Ada", 16)

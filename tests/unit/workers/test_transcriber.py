@@ -236,7 +236,7 @@ def test_a_recognizer_that_is_given_up_ends_the_worker() -> None:
 
 def test_while_the_quick_translators_process_is_away_the_spoken_words_stand_in() -> None:
     class Away(FakeTranslator):
-        def translate(self, *_: object) -> Translation:
+        def translate(self, *_: object, **__: object) -> Translation:
             self.degraded_reason = "the quick translator crashed"
             raise EngineGoneError("engine-gone", "It is not there.")
 
@@ -311,7 +311,7 @@ def engines(bench: Bench) -> list[tuple[str, bool]]:
 @pytest.mark.parametrize("garbage", ["", "Dios</s>", "神はその独り子を", "<pad><pad>"])
 def test_what_a_partial_translator_may_not_show_is_the_spoken_words_instead(garbage: str) -> None:
     class Babbles(FakeTranslator):
-        def translate(self, *_: object) -> Translation:
+        def translate(self, *_: object, **__: object) -> Translation:
             return Translation(garbage, "es")
 
     bench = Bench(partial(1, 1, 0.75), final(), translator=Babbles(), drafts=None)

@@ -52,9 +52,6 @@ class FixedScorer:
     def score(self, text: str, targets: Sequence[str]) -> list[tuple[float, float]]:
         return [(-1.0, -2.0)] * len(targets)
 
-    def alternatives(self, text: str) -> list[str]:
-        return ["así sea"]
-
 
 def worker(
     translator: Translator,
@@ -122,7 +119,7 @@ def test_after_errors_in_a_row_the_engine_rests_and_finals_go_on() -> None:
 class Portuguese(FakeTranslator):
     """Writes Portuguese from the third final on."""
 
-    def translate(self, *_: object) -> Translation:
+    def translate(self, *_: object, **__: object) -> Translation:
         self.calls += 1
         lang = "es" if self.calls < 3 else "pt"
         text = " ".join(LANGUAGES[lang].examples)
@@ -147,7 +144,7 @@ class Broken(FakeTranslator):
 class Away(FakeTranslator):
     """A translator whose process has ended."""
 
-    def translate(self, *_: object) -> Translation:
+    def translate(self, *_: object, **__: object) -> Translation:
         self.calls += 1
         self.degraded_reason = "the final translator crashed"
         raise EngineGoneError("engine-gone", "It is not there.")
@@ -206,7 +203,7 @@ def test_a_missing_model_ends_the_start() -> None:
 )
 def test_garbage_is_not_shown(garbage: Translation) -> None:
     class Babbles(FakeTranslator):
-        def translate(self, *_: object) -> Translation:
+        def translate(self, *_: object, **__: object) -> Translation:
             return garbage
 
     reports = run(Babbles())
@@ -220,8 +217,8 @@ def test_garbage_in_a_row_lets_the_engine_rest_and_it_is_tried_again(
     monkeypatch.setattr("pipeline.workers.translator._REST_S", (0.2, 0.2))
 
     class Recovers(FakeTranslator):
-        def translate(self, *arguments: Any) -> Translation:
-            good = super().translate(*arguments)
+        def translate(self, *arguments: Any, **named: Any) -> Translation:
+            good = super().translate(*arguments, **named)
             return good if self.calls > FAULTS_IN_A_ROW else Translation("", "gemma")
 
     engine, reports = Recovers("gemma"), list[Report]()
@@ -242,7 +239,9 @@ def test_control_tokens_are_not_streamed_either(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr("pipeline.workers.translator._STREAM_S", 0.0)
 
     class Streams(FakeTranslator):
-        def translate(self, text: str, on_text: OnText = None, *_: object) -> Translation:
+        def translate(
+            self, text: str, on_text: OnText = None, *_: object, **__: object
+        ) -> Translation:
             assert on_text is not None
             for part in ("Amén", "Amén <unused7>", "Amén <unused7> hermano"):
                 on_text(part)
@@ -257,7 +256,9 @@ def test_what_an_operator_is_to_see_first_is_not_streamed() -> None:
     asked: list[bool] = []
 
     class Listens(FakeTranslator):
-        def translate(self, text: str, on_text: OnText = None, *_: object) -> Translation:
+        def translate(
+            self, text: str, on_text: OnText = None, *_: object, **__: object
+        ) -> Translation:
             asked.append(on_text is not None)
             return Translation("Amén, hermano", "gemma")
 
@@ -280,7 +281,9 @@ def test_high_rungs_leave_the_engine_alone() -> None:
 
 def test_words_are_streamed_over_the_draft() -> None:
     class Slow(FakeTranslator):
-        def translate(self, text: str, on_text: OnText = None, *_: object) -> Translation:
+        def translate(
+            self, text: str, on_text: OnText = None, *_: object, **__: object
+        ) -> Translation:
             assert on_text is not None
             on_text("too soon to show")
             time.sleep(0.3)
@@ -298,9 +301,11 @@ def test_the_translator_sees_the_draft_unless_it_is_in_the_spoken_language() -> 
     seen: list[str] = []
 
     class Looks(FakeTranslator):
-        def translate(self, text: str, on_text: OnText = None, *rest: Any) -> Translation:
+        def translate(
+            self, text: str, on_text: OnText = None, *rest: Any, **named: Any
+        ) -> Translation:
             seen.append(rest[0])
-            return super().translate(text, on_text, *rest)
+            return super().translate(text, on_text, *rest, **named)
 
     reports: list[Report] = []
     made = worker(Looks("gemma"), reports, count=0)
@@ -311,7 +316,9 @@ def test_the_translator_sees_the_draft_unless_it_is_in_the_spoken_language() -> 
 
 def test_words_streamed_over_a_draft_in_the_spoken_language_are_not_mixed_with_it() -> None:
     class Slow(FakeTranslator):
-        def translate(self, text: str, on_text: OnText = None, *_: object) -> Translation:
+        def translate(
+            self, text: str, on_text: OnText = None, *_: object, **__: object
+        ) -> Translation:
             assert on_text is not None
             time.sleep(0.3)
             on_text("Amén,")
@@ -369,10 +376,10 @@ class Asked(FakeTranslator):
         self.held: list[tuple[float, bool]] = []
         self.during: Callable[[], None] = lambda: None
 
-    def translate(self, text: str, on_text: OnText = None, *rest: Any) -> Translation:
+    def translate(self, text: str, on_text: OnText = None, *rest: Any, **named: Any) -> Translation:
         self.during()
         self.held.append((self.deadline_s, on_text is not None))
-        return super().translate(text, on_text, *rest)
+        return super().translate(text, on_text, *rest, **named)
 
 
 def test_new_settings_hold_from_the_next_draft_on() -> None:
@@ -402,14 +409,14 @@ def test_a_translation_that_is_not_wanted_any_more_stops_between_two_words() -> 
     class Talks(FakeTranslator):
         said = 0
 
-        def translate(self, text: str, *rest: Any) -> Translation:
+        def translate(self, text: str, *rest: Any, **named: Any) -> Translation:
             for _ in range(100):
                 self.said += 1
                 if self.said == 3:
                     resumed.add(1)
                 if self.is_cancelled():
                     raise EngineCancelledError("engine-cancelled", "Not wanted.")
-            return super().translate(text, *rest)
+            return super().translate(text, *rest, **named)
 
     resumed: set[int] = set()
     reports: list[Report] = []
@@ -466,7 +473,8 @@ def test_it_is_judged_by_the_same_second_opinion_as_what_is_said() -> None:
 class LooksAround(FakeTranslator):
     """Has several translations; what it likes best, the other translator does not."""
 
-    def search(self, text: str, *, rivals: Sequence[str], **_: object) -> Translation:
+    def translate(self, *_: object, rivals: Sequence[str] | None = None) -> Translation:
+        rivals = rivals or ()
         found = (("amén hermana", -0.2), ("amén hermano", -0.3), *((each, -9.0) for each in rivals))
         alternatives = tuple(Alternative(each, mean, mean) for each, mean in found)
         return Translation("amén hermana", self.name, 2, -0.2, alternatives=alternatives)
@@ -482,10 +490,6 @@ class Prefers:
         if self._fails:
             raise EngineError("marian-failed", "It was told to fail.")
         return [(-0.1 if each == self._text else -3.0, -3.0) for each in targets]
-
-    def alternatives(self, text: str) -> list[str]:
-        self.score(text, ())
-        return ["así sea"]
 
 
 @pytest.mark.parametrize(
@@ -504,7 +508,10 @@ def test_of_several_translations_both_translators_choose(
     made = worker(LooksAround("gemma"), reports, count=0)
     made._scorer = scorer
     made._drafts.get_nowait()  # the end, which would wait for this final
-    made.take((replace(draft(1), stable=stable), time.monotonic()))
+    found = Translation(
+        "amén hermano", "marian", alternatives=(Alternative("así sea", -1.0, -1.0),)
+    )
+    made.take((replace(draft(1), stable=stable, translation=found), time.monotonic()))
     (caption,) = [report for report in reports if isinstance(report, Caption)]
     assert caption.text == chosen
     assert caption.translation is not None
@@ -521,7 +528,7 @@ class MakesWay(FakeTranslator):
         self._left = cancelled
         self.order: list[str] = []
 
-    def translate(self, text: str, *args: object) -> Translation:
+    def translate(self, text: str, *args: object, **named: Any) -> Translation:
         self.order.append(text)
         if text == "the correction" and self._left:
             self._left -= 1
@@ -529,7 +536,7 @@ class MakesWay(FakeTranslator):
             self._drafts().put((draft(self._left + 1), 0.0))  # somebody speaks meanwhile
             assert self.is_cancelled()
             raise EngineCancelledError("engine-cancelled", "It is not wanted now.")
-        return super().translate(text, *args)  # type: ignore[arg-type]
+        return super().translate(text, *args, **named)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("cancelled", "engine"), [(2, "gemma"), (9, "marian")])

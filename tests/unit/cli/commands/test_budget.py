@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import orjson
 import pytest
 
+from pipeline.cli.commands.budget import running_services
 from pipeline.cli.main import main
 from pipeline.core.resources import bundled
 from pipeline.tuning.budget import GPUS
@@ -77,13 +81,43 @@ def test_models_that_do_not_fit_are_exit_code_1(
 
 
 @pytest.mark.slow
-def test_every_level_on_every_gpu(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("columns", ["50", "80", "120"])
+def test_every_figure_stands_under_its_heading(
+    columns: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
     assert main(["budget", "--all-gpus"]) == 0
-    said = capsys.readouterr().out
-    assert all(gpu.name in said for gpu in GPUS)
+    lines = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+    (heading,) = (line for line in lines if line.split()[:2] == ["GPU", "memory"])
+    ends = [found.end() for found in re.finditer(r"\S+", heading)][2:]
+    assert len(ends) == 6
     code, report = reported(capsys, "--all-gpus")
     assert code == 0
-    assert len(report["RTX 2070"]) == 6
+    for gpu in GPUS:
+        (row,) = (line for line in lines if line.split("  ")[0].strip() == gpu.name)
+        cells = list(re.finditer(r"\S+", row))[-6:]
+        assert [cell.end() for cell in cells] == ends
+        assert [cell[0] for cell in cells] == [
+            "{:.0f}-{:.0f}".format(*level["tokens_per_second"]) if level["fits"] else "no"
+            for level in report[gpu.name]
+        ]
+
+
+def test_a_service_that_runs_is_seen_beside_the_estimate(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    rename = "import ctypes, time; ctypes.CDLL(None).prctl(15, b'stark-stt'); print(flush=True)"
+    with subprocess.Popen(
+        [sys.executable, "-c", f"{rename}; time.sleep(60)"], stdout=subprocess.PIPE
+    ) as engine:
+        assert engine.stdout
+        engine.stdout.readline()
+        try:
+            assert {engine.pid, os.getpid()} <= {each.pid for each in running_services()}
+            assert main(["budget"]) == 0
+            assert "a service runs now, with" in capsys.readouterr().out
+        finally:
+            engine.kill()
 
 
 def test_the_table_of_the_documents_is_what_it_prints(capsys: pytest.CaptureFixture[str]) -> None:

@@ -35,6 +35,26 @@ def test_it_opens_the_page_with_the_token(
     assert link in capsys.readouterr().out
 
 
+def test_with_https_the_link_is_the_one_that_the_certificate_is_for(
+    opened: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("config.toml").write_text(
+        '[server]\nhost = "0.0.0.0"\nport = 1\naddress = "https://captions.local:8937/"\n'
+        'tls_cert = "c.pem"\ntls_key = "k.pem"\n'
+    )
+    assert main(["desk"]) == 0
+    assert " https://captions.local:8937/operator#token=" in capsys.readouterr().out
+    assert opened == []
+
+
+def test_for_this_machine_only_a_tablet_is_told_of(
+    opened: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["desk", "--port", "8123"]) == 0
+    assert "--host 0.0.0.0" in capsys.readouterr().err
+    assert opened == []
+
+
 @pytest.mark.slow
 def test_the_command_line_of_the_browser_has_no_token(tmp_path: Path) -> None:
     (tmp_path / "sessions").mkdir()

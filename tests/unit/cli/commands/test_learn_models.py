@@ -25,6 +25,8 @@ def test_a_model_goes_into_service_and_out_again(capsys: pytest.CaptureFixture[s
     asked = ["learn", "deploy", str(model), "ours", "--data", "learning"]
     assert main([*asked, "--dry-run"]) == 0
     assert "would become 'ours'" in capsys.readouterr().out
+    assert main(["learn", "deploy", "none.gguf", "--data", "learning", "--dry-run"]) == 1
+    assert "[model-missing]" in capsys.readouterr().err
     assert main(asked) == 1
     assert "[not-compared]" in capsys.readouterr().err
     assert main([*asked, "--force"]) == 0

@@ -29,6 +29,9 @@ def test_translate_says_what_it_would_run(capsys: pytest.CaptureFixture[str]) ->
     trains, converts = capsys.readouterr().out.splitlines()
     assert "gemma/model.gguf --mix" in trains  # from the file in use
     assert "gemma/model.gguf --target es" in converts
+    assert main([*asked, "--role", "gemma", "--base", "cut"]) == 1
+    assert "--base" in capsys.readouterr().err
+    Path("cut").mkdir()
     assert main([*asked, "--role", "gemma", "--base", "cut"]) == 0
     assert "fine_tune_gemma --base" in capsys.readouterr().out
     few = ["--role", "gemma", "--base", "cut", "--steps", "9", "--levels", "Q8_0"]
@@ -103,6 +106,17 @@ def test_distill_says_what_it_would_run(capsys: pytest.CaptureFixture[str]) -> N
     trains = capsys.readouterr().out.splitlines()[1]
     assert f"--init {second.absolute()}" in trains
     assert f"--mix {Path('learning/distill/sermons/mix').absolute()}" in trains
+
+
+def test_nobody_teaches_itself(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*ASKED, "--dry-run", "--student", "gemma"]) == 2
+    assert "[teacher-unnamed]" in capsys.readouterr().err
+    assert main([*ASKED, "--dry-run", "--student", "gemma", "--teacher", "tiny"]) == 0
+    teaches, trains, converts = capsys.readouterr().out.splitlines()
+    assert "tiny would teach" in teaches
+    assert "training.train.fine_tune_gemma --base" in trains
+    assert f"--mix {Path('learning/distill-gemma/mix').absolute()}" in trains
+    assert "training.export.export_gemma" in converts
 
 
 def test_a_second_round_needs_a_first(capsys: pytest.CaptureFixture[str]) -> None:

@@ -115,7 +115,7 @@ class TestList:
         found = {row["name"]: row for row in json.loads(capsys.readouterr().out)}
         assert found["small.en"]["state"] == "here"
         assert found["starter"]["in_use"]
-        assert {"role", "repository", "revision", "size_bytes", "memory_bytes", "licence"} < set(
+        assert {"role", "repository", "revision", "size_bytes", "memory_bytes", "languages"} < set(
             found["distil-large-v3"]
         )
 

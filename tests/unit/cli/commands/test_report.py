@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from pipeline.cli.main import main
+from scripts.support.browser import CHROMIUM
 from scripts.support.journal import message, record, session
-from tests.support.services import GOOD, NAME, hold
+from tests.support.needs import needs_file
+from tests.support.services import GOOD, hold
 
 
 def test_the_page_is_kept_beside_the_session_or_where_asked(
@@ -35,6 +37,27 @@ def test_the_page_is_kept_beside_the_sessions_or_where_asked(
     assert "[session-missing]" in capsys.readouterr().err
     hold(tmp_path / "sessions", [GOOD])
     assert main(["dashboard"]) == 0
-    assert NAME in Path("sessions/dashboard.html").read_text(encoding="utf-8")
+    assert "Sun 22 Nov, 9:30" in Path("sessions/dashboard.html").read_text(encoding="utf-8")
     assert main(["dashboard", "--out", "all.html"]) == 0
     assert "1 services are in all.html" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_a_pdf_is_one_and_other_names_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    needs_file(CHROMIUM)
+    monkeypatch.chdir(tmp_path)
+    hold(tmp_path / "sessions", [GOOD])
+    # The tests' own browser, which need not be called as people's are.
+    (tmp_path / "chromium").symlink_to(CHROMIUM)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert main(["report", "last", "--out", "r.pdf"]) == 0, capsys.readouterr().err
+    assert Path("r.pdf").read_bytes().startswith(b"%PDF-")
+    monkeypatch.setenv("PATH", "")
+    assert main(["dashboard", "--out", "all.pdf"]) == 2
+    assert "[pdf-no-browser]" in capsys.readouterr().err
+    assert main(["report", "last", "--out", "r.docx"]) == 2
+    assert "[report-format]" in capsys.readouterr().err
+    assert not Path("all.pdf").exists()
+    assert not Path("r.docx").exists()

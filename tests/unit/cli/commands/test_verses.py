@@ -18,6 +18,7 @@ TABS = "John\t3\t16\tFor God so loved the world\nJohn\t3\t99\tno such verse\n"
 def _own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
 
 
 def add(tmp_path: Path, lang: str = "sw", **changes: str) -> int:
@@ -46,6 +47,20 @@ def test_an_added_bible_is_listed_indexed_and_used(
     assert "verses build" not in capsys.readouterr().out  # that happens by itself
     assert main(["verses", "list"]) == 0
     assert "other new. It is built anew" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_what_counts_otherwise_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    """Malachi has three chapters there, and John one verse."""
+    counts = {1: 14, 2: 17, 3: 24}
+    lines = [f"Mal\t{c}\t{v}\tverse {c}.{v}\n" for c, n in counts.items() for v in range(1, n + 1)]
+    Path("mal.tsv").write_text("".join([*lines, "John\t3\t16\tFor God so loved the world\n"]))
+    named = ["--name", "m", "--lang", "sw", "--title", "M", "--licence", "ours"]
+    assert main(["verses", "add", "mal.tsv", *named]) == 0
+    said = capsys.readouterr().out
+    assert "Numbered anew, as the King James Version counts: Malachi." in said
+    assert "878 verses are lacking, in John." in said
+    assert editions.for_language("sw").text(Reference(39, 4, 6)) == "verse 3.24"
 
 
 @pytest.mark.slow

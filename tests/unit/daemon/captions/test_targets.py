@@ -144,13 +144,14 @@ def test_a_language_that_nobody_watches_rests_and_is_filled_in_when_somebody_com
 def test_a_language_rests_again_after_the_last_display_has_gone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """A desk that shows the language counts as well."""
     monkeypatch.setattr(targets, "_REST_AFTER_S", 0.3)
 
     async def beside(service: Service) -> None:
         def is_resting() -> bool:
             return service.app.health.record().languages[0].is_resting
 
-        async with service.connect("?lang=fr"):
+        async with service.connect("?kind=operator&lang=fr"):
             await reached(lambda: not is_resting())
         await reached(is_resting)
         service.app.stop()

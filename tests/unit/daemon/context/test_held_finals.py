@@ -71,7 +71,7 @@ def test_a_doubtful_final_waits_then_comes_with_a_mark(desk: Desk) -> None:
     desk.say()
     assert desk.shown == [("draft", False, False)]
     (told,) = desk.told
-    assert (told.id, told.target.text, told.left_s) == (1, "wrong", 1.75)
+    assert (told.id, told.target.text, told.left_s) == (1, "wrong", 7.75)
     assert desk.commands.console().doubtful[0].id == 1
     assert desk.coordinator.release_due(0.0) == []
     (settled,) = desk.coordinator.release_due(LATER)

@@ -50,6 +50,20 @@ def test_what_is_said_after_a_caption_that_was_put_right_is_another(
     assert desk.hearing.settled == 1
 
 
+def test_what_it_would_change_is_told_before(desk: CoordinatorFixture) -> None:
+    rules = desk.commands._held_rules
+    before = said(desk)
+    told = rules.preview("zor", "Zohar")
+    assert [(each.id, each.text) for each in told.captions] == [
+        (3, "Zohar's house"),
+        (1, "we met Zohar today"),
+    ]
+    assert (said(desk), desk.commands.console().undo, desk.hearing.asked) == (before, "", [])
+    told = rules.preview("house", "home")
+    assert "everyday word" in told.refused
+    assert told.captions == ()
+
+
 def test_one_undo_takes_all_of_it_back(desk: CoordinatorFixture) -> None:
     before = said(desk)
     desk.commands.obey(HOLD)

@@ -519,7 +519,7 @@ class TestSearch:
         text = "He leads me beside still waters."
         first = gemma.translate(text)
         rivals = ["El perro come piedras.", first.text.rsplit(" ", 1)[0]]
-        made = gemma.search(text, rivals=rivals)
+        made = gemma.translate(text, rivals=rivals)
         assert (made.text, made.avg_logprob) == (first.text, first.avg_logprob)
         assert made.alternatives[0].text == first.text
         by_text = {each.text: each.whole_logprob for each in made.alternatives}
@@ -528,7 +528,7 @@ class TestSearch:
         assert max(by_text[each] for each in rivals) < by_text[first.text] - 0.5
 
     def test_a_text_of_several_parts_has_none(self, gguf: Path) -> None:
-        assert loaded(gguf, context=256).search(PSALM * 2, rivals=()).alternatives == ()
+        assert loaded(gguf, context=256).translate(PSALM * 2, rivals=()).alternatives == ()
 
     def test_nobody_who_does_not_want_it_any_more_waits_for_it(self, gguf: Path) -> None:
         engine = loaded(gguf)
@@ -536,4 +536,4 @@ class TestSearch:
         length = len(engine.translate("God is good.").text.split())
         engine.is_cancelled = lambda: len(said) >= length - 1
         with pytest.raises(EngineCancelledError):
-            engine.search("God is good.", rivals=("Dios es bueno.",) * 9, on_text=said.append)
+            engine.translate("God is good.", rivals=("Dios es bueno.",) * 9, on_text=said.append)

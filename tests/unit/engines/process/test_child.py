@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from pipeline.core.errors import EngineCancelledError, EngineError
-from pipeline.core.types import Translation
+from pipeline.core.types import Alternative, Translation
 from pipeline.engines.llama_cpp.gemma import Gemma
 from pipeline.engines.process.channel import Channel, Patience
 from pipeline.engines.process.child import OUT_OF_MEMORY, _serve
@@ -94,12 +94,18 @@ def test_scores_and_alternatives_come_back(monkeypatch: pytest.MonkeyPatch) -> N
         return [(-float(len(text)), -float(len(target))) for target in targets]
 
     monkeypatch.setattr(Gemma, "score", score, raising=False)
-    monkeypatch.setattr(Gemma, "alternatives", lambda _, text: [text, "Así sea"], raising=False)
+
+    def translate(_: Gemma, text: str, *, rivals: Sequence[str], **__: object) -> Translation:
+        others = tuple(Alternative(each, -1.0, -2.0) for each in rivals)
+        return Translation(text, "gemma", alternatives=others)
+
+    monkeypatch.setattr(Gemma, "translate", translate)
     monkeypatch.setattr(Gemma, "kernels", "")
     asked = {"do": "score", "text": "Amen", "targets": ["Así sea", "Amén"]}
-    _, scored, found = ask(asked, {"do": "alternatives", "text": "Amen"})
+    _, scored, found = ask(asked, TRANSLATE | {"rivals": ["Así sea"]})
     assert scored["value"] == {"scores": [[-4.0, -7.0], [-4.0, -4.0]]}
-    assert found["value"] == {"texts": ["Amen", "Así sea"]}
+    (other,) = found["value"]["alternatives"]
+    assert other == {"text": "Así sea", "avg_logprob": -1.0, "whole_logprob": -2.0}
 
 
 def test_an_error_keeps_its_kind_its_code_and_its_fix(monkeypatch: pytest.MonkeyPatch) -> None:

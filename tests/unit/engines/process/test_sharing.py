@@ -41,6 +41,8 @@ class Engine:
         draft: str = "",
         standing: Standing | None = None,
         wanted: Sequence[WantedTerm] = (),
+        *,
+        rivals: Sequence[str] | None = None,
     ) -> Translation:
         self.busy.set()
         while not self.go.wait(0.005):

@@ -53,14 +53,11 @@ class Local:
     def load(self) -> None:
         self.is_loaded = True
 
-    def translate(self, text: str, *_: object) -> Translation:
+    def translate(self, text: str, *_: object, **__: object) -> Translation:
         return Translation(f"({text})", "marian")
 
     def score(self, text: str, targets: Sequence[str]) -> list[tuple[float, float]]:
         return [(-1.0, -2.0)] * len(targets)
-
-    def alternatives(self, text: str) -> list[str]:
-        return [f"({text})"]
 
 
 class Clock:
@@ -99,7 +96,6 @@ def test_it_is_a_translator_that_can_judge() -> None:
     assert as_translator.name == "openai"
     assert isinstance(made, Scorer)
     assert made.score("Amen", ["Amén"]) == [(-1.0, -2.0)]
-    assert made.alternatives("Amen") == ["(Amen)"]
 
 
 def test_the_server_translates_while_it_answers(clock: Clock) -> None:
@@ -152,7 +148,7 @@ def test_what_nobody_wants_is_not_made_here_either() -> None:
 
 
 def test_where_both_fail_it_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: object) -> Translation:
+    def fail(*_: object, **__: object) -> Translation:
         raise EngineError("partial-failed", "It cannot.")
 
     monkeypatch.setattr(Local, "translate", fail)
