@@ -122,7 +122,7 @@ bench-languages: .venv/runtime  ## Measure what four caption languages cost agai
 	$(BIN)/python -m scripts.bench.languages --markdown docs/BENCHMARKS.md $(ARGS)
 
 # Where llama.cpp has to be compiled: what wheels/ has none for.
-no_wheel := sys_platform != "linux" or platform_machine != "x86_64"
+no_wheel := sys_platform != "linux" or (platform_machine != "x86_64" and platform_machine != "aarch64")
 
 lock: .venv/dev  ## Pin the newest versions that fit pyproject.toml
 	$(BIN)/uv pip compile -q pyproject.toml --universal --generate-hashes --no-header --no-annotate \
@@ -149,8 +149,8 @@ wheels: .venv/wheels/made  ## Build llama.cpp's wheels anew, with a compiler fro
 wheels-check: .venv/wheels/made  ## ... and compare them, byte by byte, with those in wheels
 	.venv/wheels/bin/python -m scripts.wheels.build_llama --check $(ARGS)
 
-wheel: .venv/dev  ## Build the wheel into dist
-	$(BIN)/uv build --wheel
+wheel: .venv/dev  ## Build the program's wheels into dist: one file to install, without a checkout
+	$(BIN)/python -m scripts.wheels.build_own $(ARGS)
 
 clean:  ## Remove everything made here, sessions excepted
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage

@@ -29,6 +29,7 @@ before a service:
   stark-translate notes add sermon.docx      names and verses of the next service
   stark-translate check                      will it work?
   stark-translate dry-run                    rehearse: nothing reaches the audience
+  stark-translate install                    start it by itself at login
 during a service:
   stark-translate run --device "USB Audio"   caption it
   stark-translate desk                       open the operator page, or pair a tablet
@@ -55,6 +56,7 @@ MODULES = {
     **dict.fromkeys(("status", "stop", "logs", "open"), "service"),
     "demo": "demo",
     "setup": "setup",
+    **dict.fromkeys(("install", "uninstall"), "install"),
     "serve-model": "serve_model",
     **{
         name: name
@@ -73,7 +75,6 @@ _FIRST = "`stark-translate --help` lists them; `stark-translate demo` is the one
 _INSTEAD = {
     "start": "`stark-translate run` starts a service.",
     "list": "`stark-translate sessions` lists services, `stark-translate models list` models.",
-    "install": "`stark-translate setup` sets this machine up.",
     **dict.fromkeys(
         ("update", "upgrade"),
         "`git pull`, then `sudo scripts/install.sh` again (docs/MOVING.md).",

@@ -7,6 +7,7 @@ a C library to standard error then land in the middle of the captions.
 from __future__ import annotations
 
 import errno
+import io
 import os
 import shutil
 import sys
@@ -35,6 +36,9 @@ def ensure() -> None:
             os.open(os.devnull, os.O_RDWR)  # takes the lowest free number: this one
         if getattr(sys, name) is None:
             setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # in a pipe, Windows takes an alphabet of its own
+            stream.reconfigure(errors="backslashreplace")
 
 
 def gone(error: OSError) -> bool:

@@ -7,20 +7,30 @@ attempt. No class here has a lock: one thread owns each file.
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 import stat
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Final
 
 import structlog
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+    import msvcrt
 
 log = structlog.get_logger()
 
 _WAITING = 5_000
 """Lines kept while the disk cannot be written: a service's worth."""
+_IS_POSIX: Final = fcntl is not None
+"""Whether an open file can be renamed, and a folder be opened: not on Windows."""
+_FAR = 1 << 40
+"""Where Windows locks a file: behind its end, for what is locked nobody else can read."""
 
 
 def write_whole(path: Path, content: bytes, *, like: os.stat_result | None = None) -> None:
@@ -40,7 +50,9 @@ def read_at_most(path: Path, most_bytes: int) -> bytes | None:
 
 def sync(path: Path) -> None:
     """Flush a file, or a folder's list of names, to the disk. Raises OSError."""
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    if not _IS_POSIX and path.is_dir():
+        return  # NTFS has a journal of its own for names
+    fd = os.open(path, os.O_RDONLY if _IS_POSIX else os.O_RDWR)
     try:
         os.fsync(fd)
     finally:
@@ -65,8 +77,16 @@ def try_lock(fd: int) -> bool:
     Raises OSError on a file system that knows no locks.
     """
     try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if _IS_POSIX:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        else:
+            os.lseek(fd, _FAR, os.SEEK_SET)
+            msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
     except BlockingIOError:
+        return False
+    except PermissionError:
+        if _IS_POSIX:
+            raise
         return False
     return True
 
@@ -97,7 +117,7 @@ class GrowingFile:
             if self._sync:
                 # Not fsync: content and length are what counts, and the time of change would cost a
                 # second write.
-                os.fdatasync(self._fd)
+                getattr(os, "fdatasync", os.fsync)(self._fd)
         except OSError:
             with suppress(OSError):
                 os.ftruncate(self._fd, self._size)
@@ -116,9 +136,19 @@ class GrowingFile:
     def rewrite(self, pieces: Iterable[bytes]) -> None:
         """Replace the content by pieces that need not be in memory at once. Raises OSError."""
         # The lock is on the file, not on its name: the new file needs one before it gets the name.
-        fd, size = _replace(self._path, pieces, lock=self._locked)
-        os.close(self._fd)
-        self._fd, self._size = fd, size
+        if _IS_POSIX:
+            fd, size = _replace(self._path, pieces, lock=self._locked)
+            os.close(self._fd)
+            self._fd, self._size = fd, size
+            return
+        os.close(self._fd)  # an open file keeps its name there
+        self._fd = -1
+        try:
+            self._fd, self._size = _replace(self._path, pieces, lock=self._locked)
+        finally:
+            if self._fd < 0:
+                self._fd = _open(self._path, keep=True)
+                self._locked = self._locked and try_lock(self._fd)
 
     def lines(self) -> Iterator[bytes]:
         """Yield the lines that are in the file. Raises OSError."""
@@ -223,7 +253,8 @@ class LineFile:
 
 def _open(path: Path, *, keep: bool = False) -> int:
     # O_APPEND: after a write that was undone the next one begins at the new end, without a hole.
-    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+    # O_BINARY: Windows would write another line end.
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
     return os.open(path, flags if keep else flags | os.O_TRUNC, 0o644)
 
 
@@ -253,14 +284,21 @@ def _replace(
         if lock:
             # Nobody else can have it: the file is new.
             try_lock(fd)
-        if like is not None:  # before the content: it may be a secret
+        if like is not None and _IS_POSIX:  # before the content: it may be a secret
             os.fchown(fd, like.st_uid, like.st_gid)
             os.fchmod(fd, stat.S_IMODE(like.st_mode))
         for piece in pieces:
             _write(fd, piece)
             size += len(piece)
         os.fsync(fd)  # before the rename, else a power cut can leave an empty file with this name
+        if not _IS_POSIX:
+            os.close(fd)
+            fd = -1
         temporary.replace(path)
+        if not _IS_POSIX:
+            fd = _open(path, keep=True)
+            if lock:
+                try_lock(fd)
     except OSError:
         if fd >= 0:
             os.close(fd)

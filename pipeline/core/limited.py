@@ -25,6 +25,7 @@ from pydantic import TypeAdapter
 
 from pipeline.core import errors
 from pipeline.core.errors import StarkError
+from pipeline.core.processes import APART, lower_priority, own_environment, own_python
 from pipeline.core.sizes import human_size
 
 log = structlog.get_logger()
@@ -32,10 +33,6 @@ log = structlog.get_logger()
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_ROOT = str(Path(__file__).parents[2])
-"""Where the package `pipeline` lies."""
-# systemd gives them to the daemon: a child must not speak in its name.
-_OWN_NOTICES = ("NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID")
 # numpy's threads, one for each core, take 40 MB of the address space each.
 _ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 _NICENESS = 10
@@ -51,22 +48,6 @@ class Limits:
     """By the clock, and of the processor's time."""
     memory_bytes: int
     answer_bytes: int = 64 << 20
-
-
-def own_python(module: str, *arguments: str) -> list[str]:
-    """Return the command that runs `main` of a module of this program; arguments from argv[2]."""
-    # -P and a path instead of -m: the child imports the same package as this process, never one
-    # that lies in the current folder.
-    boot = (
-        "import sys; sys.argv[1] in sys.path or sys.path.insert(0, sys.argv[1]); "
-        f"from {module} import main; main()"
-    )
-    return [sys.executable, "-P", "-c", boot, _ROOT, *arguments]
-
-
-def own_environment() -> dict[str, str]:
-    """Return this process's environment without what systemd says to the daemon alone."""
-    return {name: value for name, value in os.environ.items() if name not in _OWN_NOTICES}
 
 
 async def call(
@@ -90,7 +71,7 @@ async def call(
             stdout=PIPE,
             stderr=DEVNULL,
             env=own_environment() | _ONE_THREAD,
-            process_group=0,  # Ctrl-C is for the parent
+            **APART,
         )
     except OSError as error:
         raise failed(f"cannot be read now: {error.strerror}") from None
@@ -129,7 +110,10 @@ async def _end(process: Process) -> None:
     if process.returncode is not None:
         return
     with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
+        if hasattr(os, "killpg"):
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.kill()
     with suppress(TimeoutError):
         async with asyncio.timeout(_DEATH_S):
             await process.wait()
@@ -156,7 +140,7 @@ def _value(
 def _death(status: int, limits: Limits) -> str:
     if status == _OUT_OF_MEMORY:
         return f"takes more than {human_size(limits.memory_bytes)} of memory to read"
-    if -status in (signal.SIGXCPU, signal.SIGALRM):
+    if status < 0 and -status in (signal.SIGXCPU, signal.SIGALRM):
         return _too_slow(limits)
     # Not signal.Signals: it has no names for real-time signals.
     how = signal.strsignal(-status) if status < 0 else f"code {status}"
@@ -212,9 +196,12 @@ def _plain(value: object) -> object:
 
 
 def _restrict(limits: Limits) -> None:
-    """Set the limits of this process. All that only POSIX has is here."""
-    import resource  # noqa: PLC0415 - not on Windows
-
+    """Set the limits of this process. On Windows only the parent's clock limits it."""
+    lower_priority(_NICENESS)
+    try:
+        import resource  # noqa: PLC0415 - not on Windows
+    except ImportError:
+        return
     seconds = math.ceil(limits.seconds)
     for what, soft, hard in (
         (resource.RLIMIT_AS, limits.memory_bytes, limits.memory_bytes),
@@ -225,6 +212,5 @@ def _restrict(limits: Limits) -> None:
             resource.setrlimit(what, (soft, hard))
     # Ends it also where the parent is gone.
     signal.alarm(seconds + 1)
-    os.nice(_NICENESS)
     with suppress(OSError):  # the first that a lack of memory costs
         Path("/proc/self/oom_score_adj").write_text("1000")

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+import psutil
 import structlog
 
 from pipeline.config.schema import Settings
@@ -104,7 +105,7 @@ def _state(model: Path) -> str:
     files = sorted(model.iterdir()) if model.is_dir() else [model]
     facts = [""]
     with suppress(OSError):
-        facts[0] = _BOOT.read_text().strip()
+        facts[0] = _BOOT.read_text().strip() if _BOOT.exists() else f"{psutil.boot_time():.0f}"
     for file in files:
         with suppress(OSError):
             found = file.stat()

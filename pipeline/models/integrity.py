@@ -92,7 +92,7 @@ class BackgroundHashing:
             self._thread.join()
 
     def _hash(self) -> None:
-        with suppress(OSError):  # Linux has a priority for each thread
+        with suppress(OSError, AttributeError):  # only Linux has a priority for each thread
             # It reads gigabytes while captions are made: these go first.
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _LEAST_URGENT)
         with suppress(_StoppedError):

@@ -336,7 +336,7 @@ def hold_session(journal: Path) -> int:
     """Lock a session's journal, as the daemon that writes it does; return the descriptor."""
     try:
         # A lock goes with its last descriptor: a program that is started must not inherit one.
-        fd = os.open(journal, os.O_RDONLY | os.O_CLOEXEC)
+        fd = os.open(journal, os.O_RDONLY)
     except OSError as error:
         raise SessionError("session-unreadable", f"{journal}: {error.strerror}.") from None
     with suppress(OSError):  # of a file system that knows no locks

@@ -18,6 +18,8 @@ from pipeline.server.addresses import is_plain
 from pipeline.server.rate_limits import ConnectionLimiter
 
 _SEND_BYTES = 64 * 1024  # SO_SNDBUF of each display; the default grows to megabytes
+# On Windows SO_REUSEADDR would let two services listen at one port.
+_REUSE = getattr(socket, "SO_EXCLUSIVEADDRUSE", socket.SO_REUSEADDR)
 _RECEIVE_BYTES = 8 * 1024  # SO_RCVBUF; small, so that one flood cannot delay the others
 
 
@@ -128,7 +130,7 @@ async def listeners(host: str, port: int, doors: Doors) -> list[Listener]:
             each = Listener(family, kind, number)
             made.append(each)
             each.doors = doors
-            each.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            each.setsockopt(socket.SOL_SOCKET, _REUSE, 1)
             if family == socket.AF_INET6:  # of two addresses, so that both can be bound
                 each.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
             # What is accepted inherits these.

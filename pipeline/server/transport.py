@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import errno
 import logging
-import resource
 import socket
 import time
 from collections.abc import Awaitable, Callable
@@ -42,6 +41,10 @@ def allow(connections: int) -> int:
 
     The soft limit is usually 1024; a process may raise it up to the hard limit.
     """
+    try:
+        import resource  # noqa: PLC0415 - not on Windows, where sockets have no such limit
+    except ImportError:
+        return connections
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = connections + SPARE
     if soft != resource.RLIM_INFINITY and soft < wanted:

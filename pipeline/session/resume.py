@@ -184,7 +184,7 @@ def _fits(folder: Path, records: Sequence[Record], settings: Settings, now_utc: 
 
 def in_use(journal: Path) -> bool:
     """Return whether a running daemon has locked this journal. Raises OSError."""
-    fd = os.open(journal, os.O_RDONLY | os.O_CLOEXEC)
+    fd = os.open(journal, os.O_RDONLY)
     try:
         # Closing gives the lock back at once, if it was free: it was only a question.
         return not try_lock(fd)

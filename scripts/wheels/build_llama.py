@@ -166,19 +166,25 @@ def pack(source: Path, built: Path, work: Path, machine: str) -> Path:
     ).encode()
     for path, text in licences(source).items():
         files[f"{info}/licenses/{path}"] = text
+    wheel = work / f"{name}-{tag}.whl"
+    write_wheel(wheel, files)
+    return wheel
+
+
+def write_wheel(wheel: Path, files: dict[str, bytes]) -> None:
+    """Write a wheel of these files, by path, with the list of their hashes (RECORD)."""
+    (info,) = (path[:-6] for path in files if re.fullmatch(r"[^/]+\.dist-info/WHEEL", path))
     rows = [
         f"{path},sha256={urlsafe_b64encode(hashlib.sha256(data).digest()).decode().rstrip('=')},{len(data)}\n"
         for path, data in sorted(files.items())
     ]
-    files[f"{info}/RECORD"] = "".join([*rows, f"{info}/RECORD,,\n"]).encode()
-    wheel = work / f"{name}-{tag}.whl"
+    files = files | {f"{info}/RECORD": "".join([*rows, f"{info}/RECORD,,\n"]).encode()}
     with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
         for path, data in sorted(files.items()):
             entry = zipfile.ZipInfo(path, MTIME)
             entry.external_attr = 0o100644 << 16
             entry.compress_type = zipfile.ZIP_DEFLATED
             archive.writestr(entry, data)
-    return wheel
 
 
 def licences(source: Path) -> dict[str, bytes]:

@@ -1,19 +1,22 @@
-"""The built wheel, installed: what the program reads through files travels with it."""
+"""The built wheel, installed: what the program reads travels with it, and llama.cpp does."""
 
 from __future__ import annotations
 
 import os
+import platform
 import re
 import subprocess
 import sys
 import tomllib
 import zipfile
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import orjson
 import pytest
 
+from pipeline import __version__
 from pipeline.core.languages import LANGUAGES
 from tests.support.needs import needs_program, without
 from tests.support.paths import ROOT
@@ -43,7 +46,13 @@ class Installed:
         return subprocess.run(
             [self.folder / "venv" / "bin" / command[0], *command[1:]],
             cwd=work,
-            env=kept | {"XDG_DATA_HOME": str(work / "data"), "HF_HUB_OFFLINE": "1"},
+            # No compiler is in reach, and nothing else of this machine.
+            env=kept
+            | {
+                "PATH": str(self.folder / "venv" / "bin"),
+                "XDG_DATA_HOME": str(work / "data"),
+                "HF_HUB_OFFLINE": "1",
+            },
             capture_output=True,
             text=True,
             timeout=timeout_s,
@@ -60,10 +69,13 @@ class Installed:
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Build the wheel as `make wheel` does; hatchling comes from the package index."""
+    if not list((ROOT / "wheels").glob(f"*linux*_{platform.machine()}.whl")):
+        without("llama.cpp has no wheel for this machine")
     needs_program(str(UV))
     into = tmp_path_factory.mktemp("wheel")
     built = subprocess.run(
-        [UV, "build", "--wheel", "--quiet", "--out-dir", into, ROOT],
+        [sys.executable, "-m", "scripts.wheels.build_own", platform.machine(), "--out", into],
+        cwd=ROOT,
         capture_output=True,
         text=True,
         check=False,
@@ -71,7 +83,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if built.returncode and "hatchling" in built.stderr and "fetch" in built.stderr:
         without("hatchling cannot be had: no package index")
     assert built.returncode == 0, built.stderr
-    (made,) = into.glob("*.whl")
+    (made,) = into.glob(f"*manylinux*_{platform.machine()}.whl")
     return made
 
 
@@ -84,9 +96,12 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Installe
     installing: list[str | Path] = [UV, "pip", "install", "--quiet", "--no-deps", "--offline"]
     subprocess.run([*installing, "--python", venv / "bin" / "python", wheel], check=True)
     (packages,) = (venv / "lib").glob("python*/site-packages")
-    # A path in a .pth file is searched, but .pth files in it are not read: so the editable
-    # installation of the checkout, which is one, stays out of reach.
-    (packages / "dependencies.pth").write_text(f"{Path(pytest.__file__).parents[1]}\n")
+    # What the index would bring, from this environment: not llama.cpp, which the wheel carries, and
+    # no .pth file, which the editable installation of the checkout is.
+    for package in Path(pytest.__file__).parents[1].iterdir():
+        if not package.name.startswith("llama_cpp") and package.suffix != ".pth":
+            with suppress(FileExistsError):
+                (packages / package.name).symlink_to(package)
     made = Installed(folder)
     assert str(venv) in made.ask("import pipeline; print(pipeline.__file__)")
     return made
@@ -129,6 +144,24 @@ def test_the_wheel_holds_every_file_that_the_program_finds(wheel: Path) -> None:
     assert others == {"pipeline"}, "no tests or scripts at the top of site-packages"
 
 
+def test_it_needs_exactly_what_is_locked(installed: Installed) -> None:
+    """All but llama.cpp, which it carries: an index must not bring what nobody has tested."""
+    code = "import importlib.metadata as m; print(*m.requires('stark-translate'), sep='\\n')"
+    needed = [each for each in installed.ask(code).splitlines() if "extra ==" not in each]
+    lock = (ROOT / "requirements.lock").read_text("utf-8")
+    locked = set(re.findall(r"^[\w.-]+==[^ \n]+", lock, re.MULTILINE))
+    assert {each.split()[0].rstrip(";") for each in needed} == {
+        each for each in locked if not each.startswith("llama-cpp-python")
+    }
+    where = installed.ask("import pipeline, llama_cpp; print(llama_cpp.__file__)")
+    assert f"{BUNDLE}packages" in where
+
+
+def test_the_version_is_the_programs(installed: Installed) -> None:
+    done = installed.run("stark-translate", "--version")
+    assert (done.returncode, done.stdout.strip()) == (0, __version__), done.stderr
+
+
 def test_every_command_is_there(installed: Installed) -> None:
     done = installed.run("stark-translate", "--help")
     assert done.returncode == 0, done.stderr
@@ -164,6 +197,8 @@ def test_a_service_and_its_report(installed: Installed) -> None:
     assert run.returncode == 0, run.stderr
     (session,) = (installed.folder / "work" / "sessions").glob("2*")
     assert (session / "transcript.es.txt").read_text("utf-8").strip()
+    checked = installed.run("stark-translate", "check", "--no-audio", "--port", "0", "--json")
+    assert checked.returncode == 0, checked.stdout
     report = installed.run("stark-translate", "report", "last", "--out", "report.html")
     assert report.returncode == 0, report.stderr
     page = (installed.folder / "work" / "report.html").read_text("utf-8")

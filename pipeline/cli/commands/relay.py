@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import signal
 
 from pipeline.cli.options import Commands, add_command, settings_of
 from pipeline.core import logs
 from pipeline.core.errors import UsageError
+from pipeline.daemon.life.signals import ENDS, handle_signals
 from pipeline.publish.relay import Relay
 
 _SAYS = "Serve displays at another place with captions from NATS."
@@ -56,8 +56,7 @@ def _relay(arguments: argparse.Namespace) -> int:
 
 async def _serve(relay: Relay) -> int:
     stopped = asyncio.Event()
-    for each in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(each, stopped.set)
+    handle_signals(dict.fromkeys(ENDS, stopped.set))
     await relay.start()
     logs.serving(relay.address)
     ended = asyncio.create_task(stopped.wait())

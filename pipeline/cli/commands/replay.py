@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import secrets
-import signal
 import time
 from collections.abc import Sequence
 from contextlib import suppress
@@ -31,6 +30,7 @@ from pipeline.core.metrics import Metrics
 from pipeline.core.timestamps import utc_now
 from pipeline.core.types import Mode, State
 from pipeline.daemon.context.sinks import Screen
+from pipeline.daemon.life.signals import ENDS, handle_signals
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.protocol.commands import CommandMessage
 from pipeline.records.health import Dropped, HealthRecord, Queues
@@ -119,10 +119,8 @@ class Replay:
 
     async def run(self) -> int:
         """Serve and show until SIGINT or SIGTERM, also after the end. Raises ServerError."""
-        loop = asyncio.get_running_loop()
         stop = asyncio.Event()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, stop.set)
+        handle_signals(dict.fromkeys(ENDS, stop.set))
         await self.hub.start(on_command=_refuse, health=self._health)
         try:
             logs.serving(self.hub.address, self._folder)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import signal
 import sys
 from collections.abc import Callable
 from contextlib import closing, suppress
@@ -17,6 +16,7 @@ from pipeline.config import schema
 from pipeline.config.schema import Settings
 from pipeline.core import logs
 from pipeline.core.errors import LearningError, ServerError
+from pipeline.daemon.life.signals import ENDS, handle_signals
 from pipeline.dictionary.store import Dictionary
 from pipeline.learning.data.folder import DataFolder, last_lesson
 from pipeline.review.server import ReviewServer
@@ -101,8 +101,7 @@ async def _serve(
     browser: bool | None,
 ) -> None:
     stop = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    handle_signals(dict.fromkeys(ENDS, stop.set))
     server = serving(settings)
     try:
         await server.start()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, replace
@@ -21,6 +20,7 @@ from pipeline.config.editor import section, toml, write
 from pipeline.config.loader import Loaded, file_in_force
 from pipeline.config.schema import Settings
 from pipeline.core import logs
+from pipeline.core.processes import lower_priority
 from pipeline.core.sizes import human_size
 from pipeline.models.automatic import models_in_use, remember
 from pipeline.models.registry import CAPTION_ROLES, KEYS, Role
@@ -75,7 +75,7 @@ def _tune(arguments: argparse.Namespace) -> int:
     loaded = settings_of(arguments, models)
     logs.configure(loaded.settings.log.level, loaded.settings.log.format)
     console, status = Console(quiet=arguments.json, highlight=False), Console(stderr=True)
-    os.nice(_NICE)  # a service that runs beside it comes first
+    lower_priority(_NICE)  # a service that runs beside it comes first
     # Other programs are watched to the end: one that starts later spoils the figures as well.
     here, others = machine(), ExternalLoad()
     if here.busy > BUSY:

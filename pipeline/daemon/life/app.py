@@ -5,7 +5,6 @@ the microphone, and stops them in reverse.
 from __future__ import annotations
 
 import asyncio
-import signal
 from collections.abc import Callable
 from contextlib import AsyncExitStack, suppress
 from pathlib import Path
@@ -36,7 +35,7 @@ from pipeline.daemon.desk.operator_commands import OperatorCommands
 from pipeline.daemon.desk.reload import Reload
 from pipeline.daemon.desk.service_notes import ServiceNotes
 from pipeline.daemon.life.health import Health
-from pipeline.daemon.life.signals import handle_signals, hangup
+from pipeline.daemon.life.signals import ENDS, HANGUP, handle_signals, hangup
 from pipeline.daemon.life.supervisor import Supervisor
 from pipeline.dictionary.store import Dictionary
 from pipeline.models.identity import used_models
@@ -196,8 +195,10 @@ class App:
 
     def _start_signals(self) -> None:
         """Listen to signals and to workers; that ends with the event loop."""
-        ends = dict.fromkeys((signal.SIGTERM, signal.SIGINT), self.stop)
-        handle_signals({**ends, signal.SIGHUP: hangup(self.stop, self._reload.hangup)})
+        handlers = dict.fromkeys(ENDS, self.stop)
+        if HANGUP is not None:
+            handlers[HANGUP] = hangup(self.stop, self._reload.hangup)
+        handle_signals(handlers)
         self._reports.open(self._receive)
 
     def _take_up(self) -> None:

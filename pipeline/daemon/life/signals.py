@@ -11,6 +11,15 @@ import asyncio
 import os
 import signal
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from typing import Final
+
+ENDS: Final = tuple(
+    getattr(signal, name) for name in ("SIGTERM", "SIGINT", "SIGBREAK") if hasattr(signal, name)
+)
+"""Signals that ask for the end. SIGBREAK: on Windows its window is closed."""
+HANGUP: Final = getattr(signal, "SIGHUP", None)
+"""SIGHUP; None on Windows."""
 
 
 def handle_signals(handlers: Mapping[signal.Signals, Callable[[], None]]) -> None:
@@ -20,7 +29,8 @@ def handle_signals(handlers: Mapping[signal.Signals, Callable[[], None]]) -> Non
     """
     loop = asyncio.get_running_loop()
     for number in handlers:  # asyncio opens the pipe, and gives all back when the loop is closed
-        loop.add_signal_handler(number, _wake)
+        with suppress(NotImplementedError):  # on Windows the loop has a pipe from the beginning
+            loop.add_signal_handler(number, _wake)
     pipe = signal.set_wakeup_fd(-1)
     signal.set_wakeup_fd(pipe, warn_on_full_buffer=False)
     for number, handler in handlers.items():

@@ -6,13 +6,14 @@ A frame is the length of both (two little-endian 32-bit numbers), the JSON, the 
 from __future__ import annotations
 
 import math
-import select
 import socket
 import struct
 from collections.abc import Mapping
 from typing import Any, Final
 
 import orjson
+
+from pipeline.engines.process.joining import readable
 
 _HEAD: Final = struct.Struct("<II")
 _SLICE_S = 0.25
@@ -67,9 +68,7 @@ class Channel:
 
     def has_message(self, timeout_s: float = 0.0) -> bool:
         """Whether something can be received, or the end, within `timeout_s`."""
-        look = select.poll()  # not select(): descriptors of a daemon with many displays are high
-        look.register(self._socket, select.POLLIN)
-        return bool(look.poll(1000 * timeout_s))
+        return bool(readable(timeout_s, self._socket.fileno()))
 
     def end(self) -> None:
         """Let the other side read an end, and wake whoever waits here; any thread may."""

@@ -13,9 +13,7 @@ import faulthandler
 import logging
 import math
 import os
-import resource
 import signal
-import socket
 import sys
 import time
 from collections.abc import MutableMapping
@@ -25,11 +23,15 @@ from typing import Any, Final
 
 import numpy as np
 import orjson
+import psutil
 
 from pipeline.core.errors import NO_MEMORY, EngineError, StarkError
+from pipeline.core.processes import lower_priority
 from pipeline.core.standing import Standing
 from pipeline.core.terms import WantedTerm
+from pipeline.core.threads import Thread
 from pipeline.engines.process.channel import Channel, Patience
+from pipeline.engines.process.joining import join
 from pipeline.engines.process.memory import address_limit, free_bytes, is_enough
 from pipeline.engines.specification import EngineSpec, make
 
@@ -43,10 +45,10 @@ _PR_SET_PDEATHSIG, _PR_SET_NAME = 1, 15
 
 
 def main() -> None:
-    """Serve the socket whose descriptor is the second argument, for the parent in the third."""
-    end, parent = socket.socket(fileno=int(sys.argv[2])), int(sys.argv[3])
+    """Serve the socket that the last argument names, for the parent in the second."""
     # First of all: until then it would outlive a parent that dies.
-    _step_back(parent, sys.argv[4])
+    _step_back(int(sys.argv[2]), sys.argv[3])
+    end = join(sys.argv[4])
     # Of a crash in a library the parent's log has the lines of Python that led to it.
     faulthandler.enable()
     channel = Channel(end)
@@ -63,16 +65,30 @@ def main() -> None:
 
 def _step_back(parent: int, name: str) -> None:
     """End with the parent, leave signals to it, and be the first that a lack of memory costs."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)
-    libc = ctypes.CDLL(None)
-    libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    for each in ("SIGINT", "SIGTERM", "SIGHUP"):  # Windows has no SIGHUP
+        if hasattr(signal, each):
+            signal.signal(getattr(signal, each), signal.SIG_IGN)
+    try:
+        prctl = ctypes.CDLL(None).prctl
+    except (TypeError, AttributeError):  # Windows has no such library, macOS no such function
+        Thread(lambda: _end_with(parent), "end with parent").start()
+        return
+    prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     # The kernel keeps 15 bytes of a name.
-    libc.prctl(_PR_SET_NAME, name.encode()[:15])
+    prctl(_PR_SET_NAME, name.encode()[:15])
     if os.getppid() != parent:  # it was quicker
         os._exit(0)
+    import resource  # noqa: PLC0415 - not on Windows
+
     with suppress(OSError, ValueError):  # writing gigabytes of core would hold up the next process
         resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+
+
+def _end_with(parent: int) -> None:
+    """Wait for the parent's death, and end with it."""
+    with suppress(psutil.NoSuchProcess):
+        psutil.Process(parent).wait()
+    os._exit(0)
 
 
 def _serve(channel: Channel) -> None:
@@ -81,8 +97,7 @@ def _serve(channel: Channel) -> None:
     # Where that cannot be set the engine runs all the same.
     with suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text(str(description["oom_score_adj"]))
-    with suppress(OSError):
-        os.nice(description["niceness"])
+    lower_priority(description["niceness"])
     spec = EngineSpec.from_json(description["engine"])
     engine: Any = make(spec)
     try:

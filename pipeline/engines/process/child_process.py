@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-import select
 import signal
-import socket
 import subprocess
 import threading
 import time
@@ -20,7 +18,8 @@ import psutil
 import structlog
 
 from pipeline.core.errors import NO_MEMORY
-from pipeline.core.limited import own_environment, own_python
+from pipeline.core.processes import own_environment, own_python
+from pipeline.engines.process import joining
 from pipeline.engines.process.channel import Channel, Patience
 from pipeline.engines.process.child import LOG_MARK, OUT_OF_MEMORY
 from pipeline.engines.process.deaths import OUT_OF_MEMORY_CODE, Cause, explained
@@ -42,6 +41,10 @@ _END_S = 1.0
 """Seconds that a child may take after it has read the end."""
 _DEATH_S = 5.0
 """A killed one is gone by then, or hangs in the kernel: a GPU's driver may hold it for ever."""
+
+_KILLED = -9  # SIGKILL, a name that Windows does not know
+_WINDOWS_FAULT = 0xC0000000
+"""Exit codes from here on are Windows's own, such as 0xC0000005 for a wrong address."""
 
 
 def own_log_level() -> int:
@@ -68,30 +71,8 @@ class ChildProcess:
         self._addresses: int | None = None
         # Counted before the start: only a later kill can have been this process's.
         self._oom_kills = _oom_kills()
-        ours, its = socket.socketpair()
-        try:
-            self._process = subprocess.Popen(  # noqa: S603 - this Python, and words of our own
-                own_python(
-                    "pipeline.engines.process.child",
-                    str(its.fileno()),
-                    str(os.getpid()),
-                    f"stark-{part}",
-                ),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                # It is polled and read by its descriptor: no buffer may stand in between.
-                bufsize=0,
-                pass_fds=(its.fileno(),),
-                env=_SPINS | own_environment(),
-                process_group=0,  # Ctrl-C is for the parent
-            )
-        except OSError:
-            ours.close()
-            raise
-        finally:
-            # The child has a copy: while this one is open, its death is no end of the socket.
-            its.close()
+        command = own_python("pipeline.engines.process.child", str(os.getpid()), f"stark-{part}")
+        self._process, ours, self._output = joining.start(command, _SPINS | own_environment())
         self.channel = Channel(ours)
         self._description = {
             "engine": engine.as_json(),
@@ -116,19 +97,13 @@ class ChildProcess:
 
         With `answers`, a message in the channel ends the wait as well.
         """
-        assert self._process.stdout is not None  # noqa: S101 - it was asked for
-        output = self._process.stdout.fileno()
-        poll = select.poll()
-        poll.register(output, select.POLLIN)
-        if answers:
-            poll.register(self.channel, select.POLLIN)
-        ready = poll.poll(timeout_s * 1000)
+        output = self._output.fileno()
+        asked = (output, self.channel.fileno()) if answers else (output,)
+        ready = joining.readable(timeout_s, *asked)
         # Each time: only as long as nobody has waited for the dead does the kernel tell.
         self._addresses = address_limit(self.pid) or self._addresses
-        for descriptor, _ in ready:
-            if descriptor != output:
-                continue
-            piece = os.read(output, _LONGEST_LINE)
+        if output in ready:
+            piece = self._output.read(_LONGEST_LINE)
             if not piece:
                 return False
             self._take(piece)
@@ -136,7 +111,7 @@ class ChildProcess:
 
     def has_answer(self) -> bool:
         """Whether a message, or the end, can be read from the channel."""
-        return _is_readable(self.channel.fileno())
+        return bool(joining.readable(0, self.channel.fileno()))
 
     def kill(self, cause: Cause) -> None:
         """Kill it; any thread may. The first cause counts."""
@@ -174,14 +149,13 @@ class ChildProcess:
         self.channel.end()
         status = self._await_end()
         with suppress(OSError):
-            while self._process.stdout is not None and _is_readable(self._process.stdout.fileno()):
+            while joining.readable(0, self._output.fileno()):
                 if not self.pump(0):
                     break
         # Who is inside a call has read the end; only then may the descriptor be another file's.
         with self.lock:
             self.channel.close()
-        if self._process.stdout is not None:
-            self._process.stdout.close()
+        self._output.close()
         if status is None:
             killed = self._cause or Cause("engine-hangs", "did not end")
             return Cause(killed.code, f"{killed.words}, and hangs in the system")
@@ -204,13 +178,15 @@ class ChildProcess:
         # What a library writes last need not be what it ended of: MKL's complaint comes earlier.
         late = list(self._last_lines)[-_LATE_LINES:]
         lacked = next((line for line in late if NO_MEMORY.search(line)), "")
-        if status == OUT_OF_MEMORY or (lacked and status != -signal.SIGKILL):
+        if status == OUT_OF_MEMORY or (lacked and status != _KILLED):
             lack = f": {lacked[:_LONGEST_REASON]}" if lacked else said
             return Cause(OUT_OF_MEMORY_CODE, f"got no more memory{lack}")
+        if status >= _WINDOWS_FAULT:
+            return Cause("engine-crashed", f"crashed (0x{status:X}{said})")
         if status >= 0:
             return Cause("engine-crashed", f"ended with code {status}{said}")
         name = _signal_name(-status)
-        if status == -signal.SIGKILL:
+        if status == _KILLED:
             # The signal is the same whoever sends it; only the kernel's count tells.
             if _oom_kills() > self._oom_kills:
                 return Cause(OUT_OF_MEMORY_CODE, "was killed by the system for want of memory")
@@ -244,13 +220,6 @@ class ChildProcess:
         except (ValueError, KeyError):
             return
         structlog.get_logger(logger).log(level, event, **{**facts, "engine": self._part})
-
-
-def _is_readable(descriptor: int) -> bool:
-    """Whether something, or the end, can be read without waiting."""
-    poll = select.poll()
-    poll.register(descriptor, select.POLLIN)
-    return bool(poll.poll(0))
 
 
 def _signal_name(number: int) -> str:

@@ -6,7 +6,6 @@ is judged by what there was, and by their words only where that was enough.
 
 from __future__ import annotations
 
-import resource
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -24,10 +23,11 @@ def address_limit(pid: int = 0) -> int | None:
 
     `pid` 0 is this process. One that is gone has no limit.
     """
-    with suppress(OSError):
-        soft, _ = resource.prlimit(pid, resource.RLIMIT_AS)
-        return None if soft == resource.RLIM_INFINITY else soft
-    return None
+    try:
+        soft, _ = psutil.Process(pid or None).rlimit(psutil.RLIMIT_AS)
+    except (AttributeError, OSError, psutil.Error):  # only Linux tells
+        return None
+    return None if soft == psutil.RLIM_INFINITY else int(soft)
 
 
 def free_bytes() -> int:

@@ -72,7 +72,7 @@ class DataFolder:
         """Make the folder and keep other steps out of it. Raises LearningError."""
         with self.writing():
             (self.path / "sessions").mkdir(parents=True, exist_ok=True)
-            fd = os.open(self.path / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            fd = os.open(self.path / ".lock", os.O_RDWR | os.O_CREAT, 0o644)
         try:
             is_free = True
             with suppress(OSError):  # of a file system that knows no locks

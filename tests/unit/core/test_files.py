@@ -26,6 +26,40 @@ def test_a_file_grows_and_is_replaced_at_once(tmp_path: Path) -> None:
     file.close()
 
 
+def test_where_an_open_file_keeps_its_name_it_is_closed_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on Windows, of which the refusal to rename is made here."""
+    path, replace = tmp_path / "file", Path.replace
+
+    def as_windows(old: Path, new: Path) -> Path:
+        opened = {os.path.realpath(each) for each in Path("/proc/self/fd").iterdir()}
+        if {str(old), str(new)} & opened:
+            raise PermissionError(13, "The process cannot access the file")
+        return replace(old, new)
+
+    monkeypatch.setattr(files, "_IS_POSIX", False)
+    monkeypatch.setattr(Path, "replace", as_windows)
+    file = GrowingFile(path, sync=True)
+    file.append(b"one\n")
+    file.replace(b"two\n")
+    file.append(b"three\n")
+    assert path.read_bytes() == b"two\nthree\n"
+    write_whole(tmp_path / "other", b"x")  # folders cannot be flushed there
+    assert (tmp_path / "other").read_bytes() == b"x"
+
+    def broken(old: Path, new: Path) -> Path:
+        raise OSError(5, f"broken: {old}, {new}")
+
+    monkeypatch.setattr(Path, "replace", broken)
+    with pytest.raises(OSError, match="broken"):
+        file.replace(b"four\n")
+    file.append(b"five\n")
+    file.close()
+    assert path.read_bytes() == b"two\nthree\nfive\n"
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["file", "other"]
+
+
 def test_a_piece_that_does_not_fit_leaves_nothing_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,0 +1,141 @@
+"""`install`: what starts the service by itself, read by each system's own reader of such files."""
+
+from __future__ import annotations
+
+import plistlib
+import shlex
+import subprocess
+import sys
+from pathlib import Path, PureWindowsPath
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from pipeline.cli.commands import install
+from pipeline.cli.commands.install import entry_for
+from pipeline.cli.main import main
+from tests.support.needs import needs_program
+
+CONFIG = Path("/home/a b/100% church/config.toml")
+RUN = ["-P", "-m", "pipeline", "run", "--config"]
+
+
+@pytest.fixture
+def church(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Stand in a folder with settings, a home of its own, and a systemctl that notes its words."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    (tmp_path / "config.toml").write_text("")
+    (tmp_path / "bin").mkdir()
+    program = tmp_path / "bin" / "systemctl"
+    program.write_text(f'#!/bin/sh\necho "$@" >>{tmp_path}/asked\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"), prepend=":")
+    monkeypatch.setattr(install, "SYSTEM_UNIT", tmp_path / "none")
+    return tmp_path
+
+
+def test_a_systemd_unit(church: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["install"]) == 0
+    unit = church / "home" / ".config" / "systemd" / "user" / "stark-translate.service"
+    (start,) = (
+        line.partition("=")[2]
+        for line in unit.read_text("utf-8").splitlines()
+        if line.startswith("ExecStart=")
+    )
+    assert shlex.split(start) == [sys.executable, *RUN, str(church / "config.toml")]
+    asked = "--user daemon-reload\n--user enable --now stark-translate\n"
+    assert (church / "asked").read_text() == asked
+    assert main(["uninstall"]) == 0
+    assert not unit.exists()
+    assert (church / "asked").read_text() == f"{asked}--user disable --now stark-translate\n"
+    assert (church / "config.toml").exists()
+    capsys.readouterr()
+    assert main(["uninstall"]) == 0
+    assert capsys.readouterr().out == "Nothing was installed.\n"
+
+
+@pytest.mark.slow
+def test_systemd_finds_no_fault_in_it(tmp_path: Path) -> None:
+    needs_program("systemd-analyze")
+    folder = tmp_path / "100% a church"
+    folder.mkdir()
+    entry = entry_for("linux", folder / "config.toml", python=Path(sys.executable), home=tmp_path)
+    unit = tmp_path / entry.file.name
+    unit.write_bytes(entry.content)
+    verify = ["systemd-analyze", "--user", "verify", str(unit)]
+    done = subprocess.run(verify, capture_output=True, text=True, check=False)
+    assert [line for line in done.stderr.splitlines() if unit.name in line] == []
+
+
+def test_a_launchd_agent() -> None:
+    python = Path("/opt/py/bin/python3")
+    entry = entry_for("macos", CONFIG, python=python, home=Path("/Users/ann"))
+    told = plistlib.loads(entry.content)
+    assert entry.file == Path("/Users/ann/Library/LaunchAgents/org.stark-translate.plist")
+    assert told["ProgramArguments"] == [str(python), *RUN, str(CONFIG)]
+    assert told["WorkingDirectory"] == str(CONFIG.parent)
+    assert told["RunAtLoad"] is True
+    assert f"{told['Label']}.plist" == entry.file.name
+    assert entry.off[0][-1].endswith(told["Label"])
+
+
+def test_a_task_of_windows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("LOCALAPPDATA", raising=False)
+    entry = entry_for("windows", CONFIG, python=Path("/py/python.exe"), home=Path("/Users/ann"))
+    assert entry.content.startswith((b"\xff\xfe", b"\xfe\xff")), "as schtasks wants it"
+    task = ET.fromstring(entry.content)
+    names = {"t": "http://schemas.microsoft.com/windows/2004/02/mit/task"}
+    read = {
+        name: task.findtext(f"t:Actions/t:Exec/t:{name}", "", names)
+        for name in ("Command", "Arguments", "WorkingDirectory")
+    }
+    assert PureWindowsPath(read["Command"]).name == "pythonw.exe"
+    assert read["Arguments"] == f'{" ".join(RUN)} "{CONFIG}"'
+    assert read["WorkingDirectory"] == str(CONFIG.parent)
+    assert task.find("t:Triggers/t:LogonTrigger", names) is not None
+    assert task.findtext("t:Settings/t:ExecutionTimeLimit", "", names) == "PT0S"
+    order = [each.tag.partition("}")[2] for each in task]
+    assert order == ["RegistrationInfo", "Triggers", "Principals", "Settings", "Actions"]
+
+
+@pytest.mark.parametrize("system", ["linux", "macos", "windows"])
+def test_it_can_be_looked_at_first(
+    church: Path, capsys: pytest.CaptureFixture[str], system: str
+) -> None:
+    assert main(["install", "--print", "--system", system]) == 0
+    told = capsys.readouterr()
+    assert str(church / "config.toml") in told.out
+    assert (
+        entry_for(
+            system, church / "config.toml", python=Path(sys.executable), home=church / "home"
+        ).file.name
+        in told.err
+    )
+    assert not (church / "home").exists()
+
+
+def test_what_cannot_be_installed_is_refused(
+    church: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["install", "--system", "macos"]) == 2
+    (church / "none").touch()  # the whole machine's service
+    assert main(["install"]) == 2
+    (church / "config.toml").write_text("[server]\nport = 0.5\n")
+    assert main(["install"]) == 78
+    (church / "config.toml").unlink()
+    monkeypatch.setattr("pipeline.config.loader.SYSTEM_FILE", church / "none-either")
+    assert main(["install"]) == 2
+    told = capsys.readouterr().err
+    assert all(word in told for word in ("--print", "all users", "server.port", "setup"))
+
+
+def test_a_system_that_does_not_take_it_is_named(
+    church: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (church / "bin" / "systemctl").write_text("#!/bin/sh\necho no bus >&2; exit 1\n")
+    assert main(["install"]) == 1
+    told = capsys.readouterr()
+    assert "no bus" in told.err
+    assert "not started" in told.out
