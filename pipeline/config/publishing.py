@@ -1,4 +1,4 @@
-"""The settings of what leaves the hall: [publish] and [[outputs]]. Pure."""
+"""The settings of what leaves the screens: [speech], [publish] and [[outputs]]. Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,29 @@ from typing import Annotated, Literal
 from pydantic import Field, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
-from pipeline.config.section import PathText, SecretAddress, Section, Text, split_address
+from pipeline.config.section import (
+    Lang,
+    PathText,
+    SecretAddress,
+    Section,
+    Text,
+    Threads,
+    split_address,
+)
+
+
+class Speech(Section):
+    """[speech]"""
+
+    # Off: each language takes half a processor core.
+    enabled: bool = False
+    engine: Literal["kokoro", "espeak"] = "kokoro"
+    model: Annotated[str, Field(min_length=1)] = "kokoro-82m-int8"
+    languages: tuple[Lang, ...] = ()
+    fastest: Annotated[float, Field(ge=1, le=2)] = 1.25
+    threads: Threads = 1
+    deadline_s: Annotated[float, Field(gt=0, le=60)] = 8.0
+    max_listeners: Annotated[int, Field(ge=1, le=10_000)] = 300
 
 
 class Publish(Section):

@@ -19,7 +19,7 @@ from pydantic_settings import (
 )
 
 from pipeline.config.model_names import ModelName
-from pipeline.config.publishing import Output, Publish, refuse_unknown
+from pipeline.config.publishing import Output, Publish, Speech, refuse_unknown
 from pipeline.config.section import (
     LIVE,
     NEXT_UTTERANCE,
@@ -292,20 +292,6 @@ class Translate(Section):
         # A second final is made in the first language only, so this one has none.
         alone = {"target": target.lang, "targets": (), "compare": Compare(), **sections}
         return self.model_copy(update=alone)
-
-
-class Speech(Section):
-    """[speech]"""
-
-    # Off: each language takes half a processor core.
-    enabled: bool = False
-    engine: Literal["kokoro", "espeak"] = "kokoro"
-    model: Annotated[str, Field(min_length=1)] = "kokoro-82m-int8"
-    languages: tuple[Lang, ...] = ()
-    fastest: Annotated[float, Field(ge=1, le=2)] = 1.25
-    threads: Threads = 1
-    deadline_s: Annotated[float, Field(gt=0, le=60)] = 8.0
-    max_listeners: Annotated[int, Field(ge=1, le=10_000)] = 300
 
 
 class Server(Section):

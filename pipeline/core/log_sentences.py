@@ -21,6 +21,7 @@ SENTENCES: Mapping[str, Sequence[str]] = {
     ),
     "certificate not renewed": ("The new certificate is not used: {reason}",),
     "check broken": ("The check came to no end.",),
+    "church logo not shown": ("{reason} [{code}]",),
     "command": ("The desk: {name}.",),
     "connection lost, trying again": (
         "The line broke; going on with {file} ({error}).",
@@ -40,6 +41,7 @@ SENTENCES: Mapping[str, Sequence[str]] = {
     "judge unreadable": ("{file} is not used: {error} It goes on with {instead}.",),
     "language": ("Somebody reads {language}: it is translated ({watchers} displays).",),
     "language rests": ("Nobody reads {language}: it rests.",),
+    "listener cut off": ("Somebody who listens in {language} was {reason}, and is cut off.",),
     "lines left out": ("{file} is damaged: {count} lines were left out (line {lines}).",),
     "model crashes not kept": ("{file} cannot be written: {error}.",),
     "models": (
@@ -65,6 +67,7 @@ SENTENCES: Mapping[str, Sequence[str]] = {
     "notes given back": ("Nobody spoke: the next service has the notes.",),
     "notes not given back": ("{notes} is not known to the next service: {error}",),
     "notes not taken": ("The notes are known, and wait for the next service as well: {error}",),
+    "nothing to say": ("Caption {caption} is not spoken: {reason}.",),
     "nothing to review": ("There is nothing to review: {reason}.",),
     "nothing was said": ("Nothing was said, and nothing is kept. {advice}.",),
     "off the record": ("Off the record: {utterances} captions are gone.",),

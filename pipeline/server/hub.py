@@ -42,7 +42,6 @@ from pipeline.protocol.past_services import Archive
 from pipeline.records.health import HealthRecord
 from pipeline.server.addresses import page_address
 from pipeline.server.boards import Boards, Subscription
-from pipeline.server.branding import branding_at_start
 from pipeline.server.buttons import Buttons
 from pipeline.server.clients import Client, Clients, DisplayLatency
 from pipeline.server.inbound import Incoming, OnCommand
@@ -125,7 +124,7 @@ class Hub:
         self._mode: Mode = mode
         self._metrics = metrics
         self._endpoints = Endpoints(
-            shipped_pages(branding_at_start(church or schema.Church())),
+            shipped_pages(church or schema.Church()),
             metrics=metrics,
             health=self._healthz,
             address=lambda: self.audience_address,

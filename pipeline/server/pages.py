@@ -21,10 +21,11 @@ import structlog
 from websockets.datastructures import Headers
 from websockets.http11 import Request, Response
 
+from pipeline.config.schema import Church
 from pipeline.core.errors import ServerError
 from pipeline.core.languages import for_pages
 from pipeline.core.resources import bundled
-from pipeline.server.branding import LOGO, STYLE, Branding
+from pipeline.server.branding import LOGO, STYLE, Branding, branding_at_start
 from pipeline.server.script_bundler import JoinError, entries, join
 
 log = structlog.get_logger()
@@ -190,9 +191,9 @@ class Pages:
 
 
 @cache
-def shipped_pages(church: Branding | None = None) -> Pages:
+def shipped_pages(church: Church | None = None) -> Pages:
     """Return the pages that ship with the program, read once. Raises ServerError."""
-    return Pages(bundled("displays"), church)
+    return Pages(bundled("displays"), branding_at_start(church) if church else None)
 
 
 def _route(path: Path) -> str:

@@ -91,13 +91,6 @@ def test_anything_else_is_not_found(folder: Path, path: str) -> None:
     assert "ETag" not in headers
 
 
-@pytest.mark.parametrize("path", ["/projector/", "/Projector", "/PROJECTOR/"])
-def test_a_page_typed_with_a_capital_or_a_slash_is_found(folder: Path, path: str) -> None:
-    status, headers, _ = get(Pages(folder), f"{path}?mode=blocks")
-    assert (status, headers["Location"]) == (308, "/projector?mode=blocks")
-    assert b"There are: /" in get(Pages(folder), "/help")[2]
-
-
 def test_files_are_read_at_start_only(folder: Path) -> None:
     pages = Pages(folder)
     (folder / "audience.html").write_text("changed")

@@ -86,7 +86,7 @@ def test_a_cycle_says_what_it_would_run(capsys: pytest.CaptureFixture[str]) -> N
     monthly = capsys.readouterr().out.splitlines()
     assert monthly[:2] == weekly
     assert "learn hear --data learning --minutes 30" in monthly[2]
-    assert "learn compare auto learning/stt/model --role stt" in monthly[3]
+    assert "learn compare starter learning/stt/model --role stt" in monthly[3]
     assert not Path("learning").exists()
 
 
