@@ -61,6 +61,7 @@ def test_without_a_token_it_asks_for_one(visit: Visit) -> None:
 
 def test_the_desk_opens_it_without_asking(visit: Visit) -> None:
     page = visit("/operator#token=secret", viewport={"width": 1280, "height": 900})
+    page.get_by_role("tab", name="Setup").click()
     link = page.get_by_role("link", name="How all services are doing")
     expect(link).to_be_attached()
     with page.context.expect_page() as opened:

@@ -39,6 +39,10 @@ OURS = [each for each in COMMANDS if each.words[0] == "stark-translate"]
 
 RUN = {
     "config": 0,
+    "config --changed": 0,
+    "status": "daemon-unreachable",
+    "stop": "daemon-unreachable",
+    "logs": 0,
     "sessions": 0,
     "models list": 0,
     "budget": 0,
@@ -49,10 +53,12 @@ RUN = {
     "verses list": 0,
     "notes add sermon.docx": 0,
     "notes show": 0,
+    "report": 0,
     "report last": 0,
-    "export last --out sermon.srt": 0,
+    "export --out sermon.srt": 0,
+    "export --lang both --out sermon.srt": 0,
+    "export --out sermon.html": 0,
     "export last --lang both --out sermon.srt": 0,
-    "export last --out sermon.html": 0,
     "rules last": 0,
     "score last": 0,
     f"score {NAME} --estimator cometkiwi": "comet-missing",
@@ -65,6 +71,9 @@ RUN = {
     "reload": "token-missing",
     "desk": "token-missing",
     "desk --revoke NAME": "unknown-volunteer",
+    "desk --revoke 'Stream Deck'": "unknown-volunteer",
+    "desk --buttons NAME": 0,
+    "desk --buttons 'Stream Deck'": 0,
 }
 """In a church's folder with one service: the exit code, or the code of the refusal, and why so."""
 
@@ -83,6 +92,8 @@ NOT_RUN = {
     "export last --target": "a service in French: tests/unit/cli/commands/test_export.py",
     "score SESSION": "as score last",
     "score last --embedding": "a model of the hub: tests/unit/cli/commands/test_score.py",
+    "install": "an entry of the system: tests/unit/cli/commands/test_install.py",
+    "uninstall": "as install",
     "serve-model": "a server: tests/unit/cli/commands/test_serve_model.py",
     "relay": "a NATS server: tests/unit/publish",
     "learn mix": "20 s: tests/e2e/test_learning.py",

@@ -43,7 +43,7 @@ def test_what_operators_correct_becomes_a_model_and_goes_again(
     monkeypatch.chdir(tmp_path)
     Path("config.toml").write_text('[models]\ndirectory = "models"\n')
     hold_services(tmp_path / "sessions")
-    before = said("starter")
+    before = said("auto")
 
     assert main(["learn", "collect"]) == 0
     data = DataFolder(Path("learning"))
@@ -72,4 +72,4 @@ def test_what_operators_correct_becomes_a_model_and_goes_again(
         assert main([*asked, "--force"]) == 0
     assert "noche" in said("ours").lower()
     assert main(["learn", "rollback", "--role", "marian"]) == 0
-    assert said("starter") == before
+    assert said("auto") == before

@@ -23,11 +23,12 @@ def add(commands: Commands) -> None:
 
 def _config(arguments: argparse.Namespace) -> int:
     loaded = settings_of(arguments)
-    section = ""
+    section, printed = "", False
     default = dict(leaves(Settings().model_dump()))
     for path, value in leaves(loaded.settings.model_dump()):
         if arguments.changed and value == default[path]:
             continue
+        printed = True
         # This output gets into mails and issues.
         said, origin = shown(path, value), loaded.origins[path]
         if "." in path:
@@ -39,6 +40,8 @@ def _config(arguments: argparse.Namespace) -> int:
         else:
             for keys in said:
                 section = _print_table(f"[[{path}]]", keys, origin)
+    if not printed:
+        print("# Every setting has its default.")
     for line in loaded.advice:
         print(f"# {line}")
     return 0
