@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import orjson
 
 from pipeline.config.loader import Loaded, load
-from pipeline.core.errors import SessionError, UsageError, writing
+from pipeline.core.errors import SessionError, writing
 
 Run = Callable[[argparse.Namespace], int]
 
@@ -159,14 +159,6 @@ def session_of(arguments: argparse.Namespace) -> Path:
 def print_json(value: object) -> None:
     """Print a value as indented JSON: the result of --json."""
     sys.stdout.write(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode() + "\n")
-
-
-def require_page(file: Path | None) -> None:
-    """Raise UsageError (not-a-page) for the name of another kind of file than a web page."""
-    if file and file.suffix.lower() not in (".html", ".htm"):
-        message = f"{file}: this is a web page, and needs the ending .html."
-        fix = "For a PDF open the page in a browser and print it into a file."
-        raise UsageError("not-a-page", message, fix)
 
 
 def write_out(file: Path, text: str) -> None:

@@ -13,7 +13,6 @@ from pipeline.cli.options import (
     add_session,
     add_sessions,
     path,
-    require_page,
     session_of,
     settings_of,
     write_bytes_out,
@@ -46,7 +45,6 @@ def add(commands: Commands) -> None:
 
 
 def _report(arguments: argparse.Namespace) -> int:
-    require_page(arguments.out)
     folder = session_of(arguments)
     out: Path = arguments.out or folder / "report.html"
     _write(out, report(folder, arguments.reference))
@@ -57,7 +55,6 @@ def _report(arguments: argparse.Namespace) -> int:
 
 
 def _dashboard(arguments: argparse.Namespace) -> int:
-    require_page(arguments.out)
     settings = settings_of(arguments).settings
     directory = Path(settings.session.directory)
     # At least one: behind the 0th from the end are all of them.
