@@ -58,7 +58,8 @@ def recognizer_name(settings: Settings) -> str:
 def translator_name(settings: Settings, role: Role, name: str = "") -> str:
     """Return what `name` or else the setting of a translator names; "auto" becomes a model's name.
 
-    `role` is "marian" or "gemma". It is the largest pulled model of the pair of which `tune` has
+    `role` is "marian" or "gemma". On a server it is the starter, which `serve-model` serves where
+    nobody has chosen; else it is the largest pulled model of the pair of which `tune` has
     measured or `setup` calculated that it is fast enough here; else the starter. Where that lacks
     the pair it is the smallest pulled one that nobody has measured. Raises ModelError.
     """
@@ -66,6 +67,8 @@ def translator_name(settings: Settings, role: Role, name: str = "") -> str:
     own = translate.partial.model if role == "marian" else translate.final.model
     if (name or own) != AUTO:
         return name or own
+    if (translate.partial if role == "marian" else translate.final).engine == "openai":
+        return STARTER
     fast_enough, untried = _choices(settings, role)
     starter = shipped(role, STARTER)
     knows = starter is not None and f"{translate.source}-{translate.target}" in starter.languages

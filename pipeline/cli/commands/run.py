@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -39,7 +40,7 @@ from pipeline.dictionary.store import Dictionary
 from pipeline.engines.process import factory
 from pipeline.models.automatic import FIRST, names_in_use, recognizer_name
 from pipeline.models.registry import STARTER as STARTER_MODEL
-from pipeline.session.reader import read_journal
+from pipeline.session.reader import read_journal, start_utc
 from pipeline.session.retention import (
     discard_failed_start,
     discard_if_empty,
@@ -50,6 +51,9 @@ from pipeline.workers.engines import Engines, TargetEngines
 log = structlog.get_logger()
 
 SYNTHETIC = "The starter recognizer knows synthetic voices only."
+_TRY = timedelta(minutes=10)
+"""A shorter run in which nothing was said leaves no session; of a longer one the records tell why
+nothing was heard."""
 TRIAL = "The translator that ships is for trying things out, not for a service."
 
 
@@ -201,13 +205,19 @@ def _caption(
     if app.failure is not None:
         streams.say(f"stark-translate: {app.failure}")  # and that is the last word
     elif mode != "demo" and app.folder.exists():  # a demo says so below its table
-        done = mode == "live" and not (code or app.is_stuck)
-        if done and discard_if_empty(app.folder):
+        was_try = mode == "live" and not (code or app.is_stuck) and _is_short(app.folder)
+        if was_try and discard_if_empty(app.folder):
             log.warning("nothing was said", advice="`stark-translate check` listens, and says why")
         else:
             log.info("session kept", folder=str(app.folder))
     has_other = isinstance(app.failure, ModelCrashError) and recognizer_name(settings) != recognizer
     return _Ended(code, app.folder, screen, app.is_stuck, has_other)
+
+
+def _is_short(folder: Path) -> bool:
+    """Whether a session that ends now is a try, and not a service in which nothing was heard."""
+    began = start_utc(folder.name)
+    return began is not None and datetime.now(UTC) - began < _TRY
 
 
 def _hold_sessions(session: Callable[[Settings], App], settings: Settings) -> tuple[App, int]:

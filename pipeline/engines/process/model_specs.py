@@ -63,7 +63,7 @@ def openai_spec(
         # As plain values: the description goes to another process.
         arguments["local"] = local.as_json()
     # No file: the server's name for it (`EngineSpec.model`).
-    return EngineSpec("openai", "openai", Path(chosen.model), arguments, section)
+    return EngineSpec("openai", "openai", Path(_named(settings, chosen)), arguments, section)
 
 
 def server_specs(settings: Settings) -> dict[str, EngineSpec]:
@@ -147,10 +147,16 @@ def _model(role: Role, name: str, settings: Settings, section: str, key: str = "
     return resolve(role, name, ModelLibrary.of(settings), key=key)
 
 
+def _named(settings: Settings, chosen: Partial | Final | Compare) -> str:
+    """Return the name of a model that is asked by a prompt, here or on a server."""
+    return translator_name(
+        settings, "marian" if isinstance(chosen, Partial) else "gemma", chosen.model
+    )
+
+
 def _style(settings: Settings, chosen: Partial | Final | Compare) -> Style:
     """Return how the model is asked: as the registry has it, else as it looks."""
-    local = not isinstance(chosen, Partial) and chosen.engine == "gemma"
-    name = translator_name(settings, "gemma", chosen.model) if local else chosen.model
+    name = _named(settings, chosen)
     model = ModelLibrary.of(settings).known.get(name)
     return (model.prompt if model else "") or style_for(name)
 

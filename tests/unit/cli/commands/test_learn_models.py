@@ -33,7 +33,7 @@ def test_a_model_goes_into_service_and_out_again(capsys: pytest.CaptureFixture[s
     assert "a running service goes on as it is" in capsys.readouterr().out
     assert 'model = "ours"' in Path("config.toml").read_text()
     assert main(["learn", "rollback", "--data", "learning"]) == 0
-    assert 'model = "starter"' in Path("config.toml").read_text()
+    assert 'model = "auto"' in Path("config.toml").read_text()
 
 
 @pytest.mark.slow
