@@ -220,6 +220,7 @@ def test_all_that_is_live_reaches_its_part(tmp_path: Path) -> None:
         [church]
         song = "manual"
         hold_doubtful = true
+        hold_s = 3.0
         [log]
         level = "error"
         format = "json"
@@ -247,6 +248,7 @@ def test_all_that_is_live_reaches_its_part(tmp_path: Path) -> None:
             assert (await until(socket, lambda m: m["type"] == "done"))["name"] == "reload"
             assert service.app._context.hub.audience_address == "https://captions.example.org/"
             assert service.app._context.facts.song_mode == "manual"
+            assert service.app._context.facts.hold_s == 3.0
             assert service.app._reload.settings.session.new_at == "05:00"
             assert service.app._context.facts.hold_doubtful
             hub = service.app._context.hub
