@@ -19,7 +19,6 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import orjson
 import pytest
 
 from scripts.support.program import environment, started

@@ -134,7 +134,7 @@ def test_the_demo_shows_what_it_promises(whisper_base: Path, tmp_path: Path) -> 
     said = json.loads(bundled("demo", "service.json").read_text("utf-8"))["sentences"]
     shown = {message.id: message for message in read_journal(folder)}.values()
     verses = [message.verse.ref for message in shown if message.verse]
-    assert verses == [sentence["verse"] for sentence in said if "verse" in sentence]
+    assert verses == [each["verse"] for each in said if "verse" in each], done.stderr
     (wrong,) = [sentence["en"] for sentence in said if "correct" in sentence]
     assert [message.source.text for message in shown if message.corrected] == [wrong]
     assert (folder / "captions.fr.jsonl").exists()  # French rests: nobody has opened the page
