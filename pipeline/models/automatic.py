@@ -56,12 +56,13 @@ def recognizer_name(settings: Settings) -> str:
 
 
 def translator_name(settings: Settings, role: Role, name: str = "") -> str:
-    """Return what `name` or else the setting of a translator names; "auto" becomes a model's name.
+    """Return the name of a translator's model: `name`, or without one that of the settings.
 
-    `role` is "marian" or "gemma". On a server it is the starter, which `serve-model` serves where
-    nobody has chosen; else it is the largest pulled model of the pair of which `tune` has
-    measured or `setup` calculated that it is fast enough here; else the starter. Where that lacks
-    the pair it is the smallest pulled one that nobody has measured. Raises ModelError.
+    `role` is "marian" or "gemma". "auto" is the largest downloaded model of the two languages that
+    is fast enough here: `tune` has measured it, or `setup` has calculated it. Without such a model
+    it is the starter; where the starter lacks the languages, the smallest model that nobody has
+    measured. On a server "auto" is the starter, which `serve-model` serves by default.
+    Raises ModelError.
     """
     translate = settings.translate
     own = translate.partial.model if role == "marian" else translate.final.model
@@ -125,13 +126,17 @@ def names_in_use(settings: Settings) -> dict[str, str]:
 
 
 def remember(settings: Settings, name: str, *, keeps_up: bool) -> None:
-    """Keep for `auto` what `tune` or `setup` has said of a model. Raises OSError."""
+    """Keep for `auto` what `tune` or `setup` has said of a model.
+
+    In a folder that belongs to another user nothing is kept.
+    """
     library = ModelLibrary.of(settings)
     # `auto` chooses among the registry's names: what is said of a folder would never be asked for.
     if name in library.known:
         results = {**_read(library), name: keeps_up}
-        library.directory.mkdir(parents=True, exist_ok=True)
-        write_whole(library.directory / _KEPT_UP, _KeptUp.dump_json(results, indent=1))
+        with contextlib.suppress(OSError):
+            library.directory.mkdir(parents=True, exist_ok=True)
+            write_whole(library.directory / _KEPT_UP, _KeptUp.dump_json(results, indent=1))
 
 
 def require_languages(role: Role, name: str, settings: Settings, *, key: str = "") -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -213,8 +212,7 @@ def _remember(tuned: Tuned, settings: Settings) -> None:
     if tuned.complete and tuned.machine.busy <= TOO_BUSY:
         for verdict in tuned.verdicts:
             if verdict.what in used:
-                with suppress(OSError):  # a folder that somebody else owns: nothing is remembered
-                    remember(settings, used[verdict.what], keeps_up=verdict.ok)
+                remember(settings, used[verdict.what], keeps_up=verdict.ok)
 
 
 def _words(values: Values) -> str:

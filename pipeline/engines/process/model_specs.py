@@ -184,9 +184,8 @@ def speech_spec(settings: Settings) -> EngineSpec | None:
         )
     arguments: dict[str, Any] = {"deadline_s": speech.deadline_s}
     if speech.engine == "espeak":
-        program = Path(
-            shutil.which(espeak.PROGRAM) or espeak.PROGRAM
-        )  # `load` tells what is missing
+        # Where it is not installed, `load` says so.
+        program = Path(shutil.which(espeak.PROGRAM) or espeak.PROGRAM)
         return EngineSpec("espeak", "espeak", program, arguments, section="speech")
     model = resolve("speech", speech.model, ModelLibrary.of(settings))
     arguments |= {"languages": langs, "threads": speech.threads}

@@ -185,6 +185,13 @@ class TestLanguages:
         require_languages(role, name, changed(settings, values))
 
 
+def test_where_nothing_can_be_written_nothing_is_kept(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    settings = changed(Settings(), {"models.directory": str(tmp_path / "file" / "models")})
+    remember(settings, FIRST, keeps_up=True)
+    assert recognizer_name(settings) == "starter"
+
+
 class TestTranslators:
     LARGE, SMALL = "translategemma-4b-q8_0", "translategemma-4b-q4_k_m"
 
