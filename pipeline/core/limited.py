@@ -107,16 +107,17 @@ async def _exchange(process: Process, request: bytes, most_bytes: int) -> bytes 
 
 async def _end(process: Process) -> None:
     """Kill a process that still runs, and whatever it has started."""
-    if process.returncode is not None:
-        return
-    with suppress(ProcessLookupError):
-        if hasattr(os, "killpg"):
-            os.killpg(process.pid, signal.SIGKILL)
-        else:
-            process.kill()
-    with suppress(TimeoutError):
-        async with asyncio.timeout(_DEATH_S):
-            await process.wait()
+    if process.returncode is None:
+        with suppress(ProcessLookupError):
+            if hasattr(os, "killpg"):
+                os.killpg(process.pid, signal.SIGKILL)
+            else:
+                process.kill()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_DEATH_S):
+                await process.wait()
+    # Pipes that are still open would outlive the loop; asyncio has no public way to close them.
+    process._transport.close()  # type: ignore[attr-defined]  # noqa: SLF001
 
 
 def _value(

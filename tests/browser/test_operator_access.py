@@ -89,6 +89,8 @@ def set_apart(page: Page, hall: OperatorServer) -> None:
     """Paused, blanked, too loud, one caption hidden and one edited, a refusal."""
     page.keyboard.press("b")
     page.keyboard.press("p")
+    # Pausing clears the fault: it must come after.
+    expect(page.get_by_role("button", name="Resume")).to_be_visible()
     fault = Fault("listen", "pause-forgotten", "Captions are paused.")
     hall._loop.call_soon_threadsafe(hall.coordinator.on_fault, fault)
     expect(page.locator("#reminder")).to_be_visible()

@@ -269,7 +269,8 @@ def test_what_is_short_is_run_as_printed(
     wrong = []
     for text, expected in RUN.items():
         words = [NAME if word == "SESSION" else word for word in shlex.split(text)]
-        env = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+        # A Bible that is added must not be the one of the tests that follow.
+        env = {f"XDG_{kind}_HOME": str(tmp_path / kind) for kind in ("CACHE", "DATA")}
         done = told(capsys, *words, cwd=tmp_path, env=env)
         good = (
             done.returncode == expected
