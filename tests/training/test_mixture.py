@@ -173,6 +173,7 @@ def test_shares_are_changed_by_name() -> None:
         "talk": 2.0,
         "tatoeba": 0.1,
     }
+    assert mixture.shares_of(["talk=2"], {"talk": 1.0, "nheb": 0.1}) == {"talk": 2.0, "nheb": 0.1}
 
 
 @pytest.mark.parametrize("wrong", ["talk", "talk=", "nothing=1", "talk=much"])

@@ -31,9 +31,9 @@ SHARES: Mapping[str, float] = {
 REFERENCES = 2500
 
 
-def shares_of(changes: Sequence[str]) -> dict[str, float]:
-    """Return SHARES with what `SOURCE=SHARE` changes. Raises ModelError (shares-wrong)."""
-    shares = dict(SHARES)
+def shares_of(changes: Sequence[str], usual: Mapping[str, float] = SHARES) -> dict[str, float]:
+    """Return shares with what `SOURCE=SHARE` changes. Raises ModelError (shares-wrong)."""
+    shares = dict(usual)
     for change in changes:
         found = re.fullmatch(r"(\w+)=(\d*\.?\d+)", change)
         if found is None or found[1] not in SHARES:

@@ -31,7 +31,7 @@ from torch import Tensor, nn
 from pipeline.core.errors import ModelError
 from pipeline.learning.manifest import write_manifest
 from training.data import corpora
-from training.data.mixture import Utterances, mixed_pass
+from training.data.mixture import Utterances, mixed_pass, shares_of
 from training.data.packing import pack
 from training.gguf_export.progress import exit_code_of
 from training.models import gemma_gguf
@@ -91,6 +91,8 @@ def options_of(arguments: Sequence[str] | None) -> argparse.Namespace:
     add("--rows", type=int, default=ROWS, help=rows)
     add("--float", dest="int8", action="store_false", default=multiplies_int8(),
         help="frozen matrices in float32, as without AVX-512 VNNI")  # fmt: skip
+    add("--shares", nargs="+", default=[], metavar="SOURCE=SHARE",
+        help="how often a pass takes a source, such as talk=2 tatoeba=.1")  # fmt: skip
     add("--workers", type=int, default=1,
         help="processes of --threads each that train the same weights (%(default)s)")  # fmt: skip
     add("--threads", type=int, default=1, help="%(default)s")
@@ -131,13 +133,15 @@ def batches(
     tokenizer: sentencepiece.SentencePieceProcessor,
     rng: random.Random,
     row_count: int = ROWS,
+    changes: Sequence[str] = (),
 ) -> Iterator[Batch]:
     """Batches without end, every pass newly mixed; pairs longer than a row are left out."""
     utterances = Utterances(join_share=JOIN_SHARE)
     while True:
         examples = []
         for split in splits:
-            shares = SHARES if split.target == corpora.SPANISH else OTHER_SHARES
+            usual = SHARES if split.target == corpora.SPANISH else OTHER_SHARES
+            shares = shares_of(changes, usual)
             mixed = mixed_pass(split, rng, utterances, REFERENCES, shares)
             examples += encode(tokenizer, mixed, split.target)
         examples = [each for each in examples if len(each[0]) <= ROW_TOKENS]
@@ -240,7 +244,7 @@ def follow(
     train(
         model,
         [stepper],
-        batches=lambda rng: batches(splits, tokenizer, rng, options.rows),
+        batches=lambda rng: batches(splits, tokenizer, rng, options.rows, options.shares),
         loss_of=lambda batch: loss_of(model, batch),
         evaluate=lambda: "held-out loss " + json.dumps(losses(model, sets)),
         plan=plan,
@@ -345,6 +349,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     torch.set_num_threads(options.threads)
 
     def work() -> None:
+        shares_of(options.shares)  # what is misspelt is said before the corpora are read
         splits = corpora.splits_of(options)
         if not options.merge:
             run(options, splits)
