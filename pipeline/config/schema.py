@@ -173,6 +173,7 @@ class Church(Section):
     colour: Text = ""
     references: Annotated[bool, NEXT_UTTERANCE] = True
     numbers: Annotated[bool, NEXT_UTTERANCE] = True
+    idioms: Annotated[bool, NEXT_UTTERANCE] = True
     negation: Annotated[bool, NEXT_UTTERANCE] = True
     glossary: Annotated[bool, NEXT_UTTERANCE] = True
     doubt: Annotated[bool, NEXT_UTTERANCE] = True

@@ -1,4 +1,4 @@
-"""What translators get of a text that was said: printed references, and numbers in digits. Pure.
+"""What translators get of a text that was said: printed references, digits, plain words. Pure.
 
 Translators copy digits more faithfully than they translate words.
 """
@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 
 from pipeline.church.fidelity import numbers
+from pipeline.church.fidelity.idioms import plainly
 from pipeline.church.fidelity.numbers import Quantity
 from pipeline.church.fidelity.times import QUANTITY_WORDS
 from pipeline.church.scripture import references
@@ -34,7 +35,9 @@ def given(text: str, lang: str, church: Church | None = None) -> str:
     """
     if church is None or church.references:
         text = references.spelled(text, lang)
-    return in_digits(text, lang) if church is None or church.numbers else text
+    if church is None or church.numbers:
+        text = in_digits(text, lang)
+    return plainly(text, lang) if church is None or church.idioms else text
 
 
 def in_digits(text: str, lang: str) -> str:

@@ -22,9 +22,10 @@ def test_translators_get_references_as_they_are_printed() -> None:
         ("We gave four thousand, three hundred and fifty-two meals.", "We gave 4352 meals."),
         ("Eighteen thousand five hundred dollars.", "18,500 dollars."),
         (
-            "We raised $18,500 and $2.5 million.",
-            "We raised 18,500 dollars and 2.5 million dollars.",
+            "We spent $18,500 and $2.5 million.",
+            "We spent 18,500 dollars and 2.5 million dollars.",
         ),
+        ("There were 300 and 40 people, 500 and 6 chairs.", "There were 340 people, 506 chairs."),
         ("About two billion people.", "About 2000 million people."),
         ("Back in the eighteen nineties.", "Back in the years 1890."),
         ("The twenty-first of May.", "The 21st of May."),
@@ -44,6 +45,7 @@ def test_translators_get_numbers_in_digits(said: str, written: str) -> None:
         "My flight is three sixteen to Denver.",
         "Thirty-three years and two million people.",
         "No one in seven came.",
+        "Between 300 and 40 years. Psalms 100 and 23.",
     ],
 )
 def test_what_is_no_number_or_is_translated_well_stays(said: str) -> None:

@@ -1,0 +1,163 @@
+"""Figures of speech, said plainly for a translator that would take them word for word. Pure.
+
+"He beat around the bush" reaches it as "he avoided the subject". The phrases are data:
+languages/idioms/CODE.toml, which says how they are written.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache, partial
+
+from pipeline.core.resources import bundled
+
+_OBJECTS = {
+    "my": "me", "your": "you", "his": "him", "her": "her", "its": "it", "our": "us", "their": "them"
+}  # fmt: skip
+_SUBJECTS = {"me": "I", "him": "he", "her": "she", "us": "we", "them": "they"}
+_SLOTS = {
+    "WHOSE": rf"(?:{'|'.join(_OBJECTS)}|\w+['’]s)",
+    # A capital is a name's, whatever the case of the rest.
+    "WHOM": r"(?:me|you|him|her|it|us|them|(?:some|every)(?:body|one)|people"
+    r"|(?:the|my|your|his|her|our|their|this|that)\s+\w+|(?-i:[A-Z]\w+(?:\s+[A-Z]\w+)?))",
+    "NUMBER": r"\d[\d.,]*",
+    "...": r"\w[\w'’-]*(?:\s+[\w'’-]+){0,3}?",
+}
+_NAMES = {"WHOSE": "whose", "WHOM": "whom", "NUMBER": "number", "...": "rest"}
+_TOKEN = re.compile(r"~\w+|WHOSE|WHOM|WHO|NUMBER|\.\.\.")
+_PERFECT = re.compile(
+    r"(?:\b(?:have|has|had|been|is|are|was|were|be|being)|['’](?:ve|d|s))\s+(?:\w+\s+)?$",
+    re.IGNORECASE,
+)
+_BARE = re.compile(
+    r"(?:^|[.!?:;,]\s*|(?:\b(?:to|will|would|can|could|should|must|may|might|do|does|did|please)"
+    r"|['’](?:t|ll|d|s))\s+(?:not\s+|never\s+|just\s+)?)$",
+    re.IGNORECASE,
+)
+_BASE, _PRESENT, _PAST, _PARTICIPLE, _GERUND = range(5)
+_BE = ("be", "is", "was", "been", "being")
+
+
+@dataclass(frozen=True, slots=True)
+class _Idiom:
+    found: re.Pattern[str]
+    plain: str
+    word: str
+    """A word that must be in a text: looking for it first takes a hundredth of the time."""
+    verb: tuple[str, ...]
+    """The forms of the verb that the idiom begins with."""
+
+
+def plainly(text: str, lang: str) -> str:
+    """Return a text with its figures of speech in plain words; `lang` without a file has none."""
+    words = set(re.findall(r"\w+", text.lower()))
+    for idiom in _idioms(lang):
+        if not idiom.word or idiom.word in words:
+            text = idiom.found.sub(partial(_said, idiom, lang), text)
+    return text
+
+
+def _said(idiom: _Idiom, lang: str, match: re.Match[str]) -> str:
+    slots, before = match.groupdict(), match.string[: match.start()]
+    form = _form(idiom.verb, slots["verb"].lower(), before) if idiom.verb else _BASE
+
+    def filled(token: re.Match[str]) -> str:
+        if token[0] in ("...", "NUMBER", "WHOSE"):
+            return slots[_NAMES[token[0]]]
+        if token[0] in ("WHOM", "WHO"):
+            whom = slots.get("whom") or _object(slots["whose"])
+            return whom if token[0] == "WHOM" else _SUBJECTS.get(whom.lower(), whom)
+        said = _forms(lang, token[0][1:])[form]
+        return _agreeing(said, form, before) if said in ("be", "was") else said
+
+    plain = _TOKEN.sub(filled, idiom.plain)
+    return plain[0].upper() + plain[1:] if match[0][0].isupper() and not before.strip() else plain
+
+
+def _object(whose: str) -> str:
+    return _OBJECTS.get(whose.lower()) or re.sub(r"['’]s$", "", whose)
+
+
+def _form(forms: tuple[str, ...], said: str, before: str) -> int:
+    """Return which form of a verb was said; words before it tell "cut" from "cut" and "cut"."""
+    fitting = [at for at, form in enumerate(forms) if form == said]
+    if _PARTICIPLE in fitting and _PERFECT.search(before):
+        return _PARTICIPLE
+    if _BASE in fitting and (_PAST not in fitting or _BARE.search(before)):
+        return _BASE
+    return _PAST if _PAST in fitting else fitting[0]
+
+
+def _agreeing(said: str, form: int, before: str) -> str:
+    """Return "am", "are", "were" where the word before wants it."""
+    subject = (before.lower().split() or [""])[-1]
+    if form == _PAST:
+        return "were" if subject in ("we", "you", "they", "these", "those") else said
+    if _BARE.search(before):
+        return said
+    return "am" if subject == "i" else "are"
+
+
+@cache
+def _idioms(lang: str) -> tuple[_Idiom, ...]:
+    """Return those of a language, the longest first: they may hold shorter ones."""
+    phrases = _file(lang).get("idioms", {})
+    return tuple(
+        _idiom(said, phrases[said], lang) for said in sorted(phrases, key=len, reverse=True)
+    )
+
+
+@cache
+def _file(lang: str) -> Mapping[str, Mapping[str, str]]:
+    file = bundled("languages", "idioms", f"{lang}.toml")
+    return tomllib.loads(file.read_text("utf-8")) if file.is_file() else {}
+
+
+def _idiom(said: str, plain: str, lang: str) -> _Idiom:
+    slots: set[str] = set()
+    verb: tuple[str, ...] = ()
+
+    def looked_for(token: re.Match[str]) -> str:
+        nonlocal verb
+        if token[0][0] == "~":
+            verb = _forms(lang, token[0][1:])
+            return rf"(?P<verb>{'|'.join(sorted(set(verb)))})"
+        name = _NAMES[token[0]]
+        start = "?:" if name in slots else f"?P<{name}>"
+        slots.add(name)
+        return f"({start}{_SLOTS[token[0]]})"
+
+    # Words that are not always there are no help in looking for it.
+    fixed = re.findall(r"(?<![~\w'])[a-z]{2,}(?![\w'?])", re.sub(r"\([^)]*\)\??", "", said))
+    pattern = re.sub(r"\((?!\?)", "(?:", said).replace("'", "['’]").replace(" ", r"\s+")
+    pattern = _TOKEN.sub(looked_for, pattern)
+    found = re.compile(rf"(?<!\w){pattern}(?!\w)", re.IGNORECASE)
+    return _Idiom(found, plain, max(fixed, key=len, default=""), verb)
+
+
+@cache
+def _forms(lang: str, verb: str) -> tuple[str, ...]:
+    """Return base, third person, past, participle and gerund of an English verb."""
+    if verb == "be":
+        return _BE
+    past, *rest = _file(lang)["verbs"].get(verb, _regular(verb, "ed")).split()
+    third = {"have": "has", "do": "does", "go": "goes"}.get(verb) or _regular(verb, "s")
+    return verb, third, past, rest[0] if rest else past, _regular(verb, "ing")
+
+
+def _regular(verb: str, ending: str) -> str:
+    if ending == "s":
+        if re.search(r"(?:[sxz]|ch|sh)$", verb):
+            return f"{verb}es"
+        return re.sub(r"(?<![aeou])y$", "ie", verb) + "s"
+    if ending == "ing" and verb.endswith("ie"):
+        return f"{verb[:-2]}ying"
+    if verb.endswith("e") and (ending == "ed" or verb[-2] != "e"):
+        return verb[:-1] + ending
+    if ending == "ed":
+        verb = re.sub(r"(?<![aeou])y$", "i", verb)
+    # One syllable with one vowel before one consonant: "stopped", "running".
+    return verb + (verb[-1] if re.fullmatch(r"[^aeiou]*[aeiou][^aeiouwxy]", verb) else "") + ending
