@@ -12,6 +12,7 @@ from typing import Literal
 from pipeline.core import languages
 from pipeline.core.errors import ConfigError
 from pipeline.core.resources import SHIPPED_MODELS, bundled
+from pipeline.engines.borrowed_words import borrowed
 from pipeline.engines.specification import setting
 
 Style = Literal["translategemma", "starter", "examples"]
@@ -56,7 +57,8 @@ def render(style: Style, text: str, source: str, target: str, section: str = "")
     if style == "examples":
         return _by_examples(text, source, target, section)
     if style == "starter":
-        head, text = "<start_of_turn>user\n", starter_text(text.strip(), target)
+        head = "<start_of_turn>user\n"
+        text = starter_text(borrowed(text.strip(), source, target), target)
     else:
         head = _TRANSLATEGEMMA.format(**names, source_code=source, target_code=target)
     # The text apart from the control tokens around it: it is tokenized as mere letters.

@@ -1,0 +1,123 @@
+"""Nouns that the starter's final translator does not know, written in its target language. Pure.
+
+It copies them: "I saw el ataúd" becomes "Vi el ataúd", where "coffin" became a chest or wax (Song
+et al., Code-Switching for Enhancing NMT with Pre-Specified Translation, 2019). languages/words has
+the nouns, with how they were chosen.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+
+from pipeline.core.resources import bundled
+from pipeline.dictionary.inflection import plural
+
+_FORMS: Mapping[str, Mapping[str, str]] = {
+    "es": {
+        "the": "el la los las", "a": "un una", "an": "un una", "my": "mi mi mis mis",
+        "your": "tu tu tus tus", "his": "su su sus sus", "her": "su su sus sus",
+        "their": "su su sus sus", "its": "su su sus sus",
+        "our": "nuestro nuestra nuestros nuestras",
+    },
+    "fr": {
+        "the": "le la les les", "a": "un une", "an": "un une", "my": "mon ma mes mes",
+        "your": "votre votre vos vos", "his": "son sa ses ses", "her": "son sa ses ses",
+        "their": "leur leur leurs leurs", "its": "son sa ses ses", "our": "notre notre nos nos",
+    },
+}  # fmt: skip
+"""Of each English determiner: masculine, feminine, and both plurals."""
+_BEFORE_VOWEL = {"le": "l'", "la": "l'", "ma": "mon ", "sa": "son "}
+_BEGINS = re.compile(r"(?:^|[a-z]{3,}[.!?]['\"’”)]*\s+)$")
+"""A capital behind it is that of a sentence; elsewhere it is a name's."""
+_ARTICLE = re.compile(r"(?P<article>el|la|los|las|le|les|l')\s*(?P<noun>.+?)(?P<gender> [mf])?$")
+
+
+@dataclass(frozen=True, slots=True)
+class _Noun:
+    """A noun in the target language."""
+
+    text: str
+    form: int
+    """0 masculine, 1 feminine; 2 and 3 in the plural."""
+    needs_determiner: bool
+    """The English word may also be a verb, or something else."""
+    elides: bool
+    """Whether French says l' before it."""
+
+
+def borrowed(text: str, source: str, target: str) -> str:
+    """Return a text in which the nouns of languages/words stand in the target language."""
+    nouns, pattern = _nouns(f"{source}-{target}", target)
+    if pattern is None:
+        return text
+
+    def said(match: re.Match[str]) -> str:
+        word, before = match["noun"], (match["determiner"] or "").lower()
+        noun = nouns.get(word)
+        if noun is None and not before and _BEGINS.search(text[: match.start()]):
+            noun = nouns.get(word[0].lower() + word[1:])
+        if noun is None or (noun.needs_determiner and not before):
+            return match[0]
+        forms = _FORMS[target].get(before, "").split()
+        written = _with(forms[noun.form], noun) if noun.form < len(forms) else noun.text
+        if forms and noun.form >= len(forms):
+            return match[0]  # "a wolves"
+        return written[0].upper() + written[1:] if match[0][0].isupper() else written
+
+    return pattern.sub(said, text)
+
+
+def _with(determiner: str, noun: _Noun) -> str:
+    elided = _BEFORE_VOWEL.get(determiner, "") if noun.elides else ""
+    return elided + noun.text if elided else f"{determiner} {noun.text}"
+
+
+@cache
+def _nouns(pair: str, target: str) -> tuple[Mapping[str, _Noun], re.Pattern[str] | None]:
+    file = bundled("languages", "words", f"{pair}.toml")
+    if not file.is_file():
+        return {}, None
+    lines = tomllib.loads(file.read_text("utf-8"))["nouns"]
+    nouns = {
+        word: noun for said, written in lines.items() for word, noun in _read(said, written, target)
+    }
+    words = "|".join(re.escape(word) for word in sorted(nouns, key=len, reverse=True))
+    determiners = "|".join(_FORMS[target])
+    found = rf"(?<![\w'’-])(?:(?P<determiner>{determiners})\s+)?(?P<noun>{words})(?![\w-])"
+    return nouns, re.compile(found, re.IGNORECASE)
+
+
+def _read(said: str, written: str, target: str) -> Iterator[tuple[str, _Noun]]:
+    """Yield the words of a line: `"wolf, wolves" = "el lobo"`, `"the leak" = "la gotera"`."""
+    needs = said.startswith("the ")
+    one, _, many = said.removeprefix("the ").partition(", ")
+    found = _ARTICLE.match(written)
+    assert found, written  # noqa: S101 - a test reads every line
+    noun, article = found["noun"], found["article"]
+    is_feminine = article in ("la", "las") or found["gender"] == " f"
+    is_many = article in ("los", "las", "les")
+    elides = article == "l'"
+    yield one, _Noun(noun, is_feminine + 2 * is_many, needs, elides)
+    # "El águila" is feminine: "los águilas" would be wrong.
+    is_hidden = article == "el" and re.match(r"h?[aá]\w*a$", noun)
+    if not is_many and not is_hidden and (others := _plural(noun, target)):
+        yield many or english_plural(one), _Noun(others, 2 + is_feminine, needs, elides)
+
+
+def _plural(noun: str, target: str) -> str:
+    """Return the plural; of "silla de ruedas" the first word has it, "piedra angular" has none."""
+    first, _, rest = noun.partition(" ")
+    if rest and not rest.startswith(("de ", "d'", "à ")):
+        return ""
+    return " ".join(filter(None, (plural(first, target), rest)))
+
+
+def english_plural(noun: str) -> str:
+    """Return the regular plural of an English noun."""
+    if re.search(r"(?:s|x|z|ch|sh)$", noun):
+        return f"{noun}es"
+    return re.sub(r"(?<![aeou])y$", "ie", noun) + "s"

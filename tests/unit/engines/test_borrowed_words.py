@@ -1,0 +1,61 @@
+"""Nouns that the starter does not know stand in the target language, with the determiner's form."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from pipeline.core.resources import bundled
+from pipeline.engines.borrowed_words import _read, borrowed
+from pipeline.engines.prompts import render
+
+FILES = sorted(bundled("languages", "words").glob("*.toml"))
+
+
+@pytest.mark.parametrize(
+    ("said", "given"),
+    [
+        ("We carried the coffin out.", "We carried el ataúd out."),
+        ("The coffins were empty.", "Los ataúdes were empty."),
+        ("A leper came to our retreat.", "Un leproso came to nuestro retiro."),
+        ("His ankles and my napkin.", "Sus tobillos and mi servilleta."),
+        ("Wolves came, and an old wolf.", "Lobos came, and an old lobo."),
+        ("Lent begins; he lent me a pen.", "Cuaresma begins; he lent me a pen."),
+        ("The kids saw Mr. Wolf and Wolf Creek.", "The kids saw Mr. Wolf and Wolf Creek."),
+        ("They retreat, and I hail from Leeds.", "They retreat, and I hail from Leeds."),
+        ("A wheelchair-bound man.", "A wheelchair-bound man."),
+    ],
+)
+def test_a_noun_takes_number_and_gender(said: str, given: str) -> None:
+    assert borrowed(said, "en", "es") == given
+
+
+@pytest.mark.parametrize(
+    ("said", "given"),
+    [
+        ("We saw the owl and an owl.", "We saw le hibou and un hibou."),
+        ("Our arsonist and her arsonists.", "Notre incendiaire and ses incendiaires."),
+        ("The arsonist was short.", "L'incendiaire was short."),
+        ("My inheritance was small.", "Mon héritage was small."),
+    ],
+)
+def test_french_elides(said: str, given: str) -> None:
+    assert borrowed(said, "en", "fr") == given
+
+
+def test_other_pairs_and_other_prompts_get_the_text_as_it_is() -> None:
+    said = "We carried the coffin out."
+    assert borrowed(said, "en", "de") == said
+    assert render("starter", said, "en", "es").text == "We carried el ataúd out."
+    assert render("translategemma", said, "en", "es").text == said
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_every_line_can_be_read(file: Path) -> None:
+    target = file.stem.partition("-")[2]
+    lines = tomllib.loads(file.read_text("utf-8"))["nouns"]
+    assert len(lines) > 400
+    words = [word for said, text in lines.items() for word, _ in _read(said, text, target)]
+    assert len(words) > 700
+    assert [word for word in words if not re.fullmatch(r"[A-Za-z' -]+", word)] == []
