@@ -31,6 +31,8 @@ _FORMS: Mapping[str, Mapping[str, str]] = {
 }  # fmt: skip
 """Of each English determiner: masculine, feminine, and both plurals."""
 _BEFORE_VOWEL = {"le": "l'", "la": "l'", "ma": "mon ", "sa": "son "}
+_MANY = 2
+_ABSTRACT = re.compile(r"(?:tion|ness|ity|ment|ship|hood|ism|[ae]nce|cy)$")
 _BEGINS = re.compile(r"(?:^|[a-z]{3,}[.!?]['\"’”)]*\s+)$")
 """A capital behind it is that of a sentence; elsewhere it is a name's."""
 _ARTICLE = re.compile(r"(?P<article>el|la|los|las|le|les|l')\s*(?P<noun>.+?)(?P<gender> [mf])?$")
@@ -42,7 +44,7 @@ class _Noun:
 
     text: str
     form: int
-    """0 masculine, 1 feminine; 2 and 3 in the plural."""
+    """0 masculine, 1 feminine; from `_MANY` on in the plural."""
     needs_determiner: bool
     """The English word may also be a verb, or something else."""
     elides: bool
@@ -60,6 +62,9 @@ def borrowed(text: str, source: str, target: str) -> str:
         noun = nouns.get(word)
         if noun is None and not before and _BEGINS.search(text[: match.start()]):
             noun = nouns.get(word[0].lower() + word[1:])
+            # "Olive brought plums": a single thing has a determiner, so this is a name.
+            if noun and noun.form < _MANY and not _ABSTRACT.search(word):
+                return match[0]
         if noun is None or (noun.needs_determiner and not before):
             return match[0]
         forms = _FORMS[target].get(before, "").split()
@@ -101,11 +106,11 @@ def _read(said: str, written: str, target: str) -> Iterator[tuple[str, _Noun]]:
     is_feminine = article in ("la", "las") or found["gender"] == " f"
     is_many = article in ("los", "las", "les")
     elides = article == "l'"
-    yield one, _Noun(noun, is_feminine + 2 * is_many, needs, elides)
+    yield one, _Noun(noun, is_feminine + _MANY * is_many, needs, elides)
     # "El águila" is feminine: "los águilas" would be wrong.
     is_hidden = article == "el" and re.match(r"h?[aá]\w*a$", noun)
     if not is_many and not is_hidden and (others := _plural(noun, target)):
-        yield many or english_plural(one), _Noun(others, 2 + is_feminine, needs, elides)
+        yield many or english_plural(one), _Noun(others, _MANY + is_feminine, needs, elides)
 
 
 def _plural(noun: str, target: str) -> str:

@@ -24,6 +24,7 @@ FILES = sorted(bundled("languages", "words").glob("*.toml"))
         ("Lent begins; he lent me a pen.", "Cuaresma begins; he lent me a pen."),
         ("The kids saw Mr. Wolf and Wolf Creek.", "The kids saw Mr. Wolf and Wolf Creek."),
         ("They retreat, and I hail from Leeds.", "They retreat, and I hail from Leeds."),
+        ("Olive brought plums. Loneliness hurts.", "Olive brought ciruelas. Soledad hurts."),
         ("A wheelchair-bound man.", "A wheelchair-bound man."),
     ],
 )
@@ -35,8 +36,8 @@ def test_a_noun_takes_number_and_gender(said: str, given: str) -> None:
     ("said", "given"),
     [
         ("We saw the owl and an owl.", "We saw le hibou and un hibou."),
-        ("Our arsonist and her arsonists.", "Notre incendiaire and ses incendiaires."),
-        ("The arsonist was short.", "L'incendiaire was short."),
+        ("Our inheritance and her inheritances.", "Notre héritage and ses héritages."),
+        ("The inheritance was short.", "L'héritage was short."),
         ("My inheritance was small.", "Mon héritage was small."),
     ],
 )
