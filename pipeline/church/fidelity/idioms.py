@@ -34,8 +34,15 @@ _PERFECT = re.compile(
 )
 _BARE = re.compile(
     r"(?:^|[.!?:;,]\s*|(?:\b(?:to|will|would|can|could|should|must|may|might|do|does|did|please)"
-    r"|['’](?:t|ll|d|s))\s+(?:not\s+|never\s+|just\s+)?)$",
+    r"|\blet['’]s|['’](?:t|ll|d))\s+(?:not\s+|never\s+|just\s+)?)$",
     re.IGNORECASE,
+)
+_DETERMINED = re.compile(
+    r"\b(?:the|an?|my|your|his|her|its|our|their|this|that|no|any|some|every|\w+['’]s)\s+$",
+    re.IGNORECASE,
+)
+_PRONOUN = re.compile(
+    r"\b(?:i|you|we|they|who|he|she|it|that|people)\s+(?:\w+ly\s+)?$", re.IGNORECASE
 )
 _BASE, _PRESENT, _PAST, _PARTICIPLE, _GERUND = range(5)
 _BE = ("be", "is", "was", "been", "being")
@@ -49,6 +56,8 @@ class _Idiom:
     """A word that must be in a text: looking for it first takes a hundredth of the time."""
     verb: tuple[str, ...]
     """The forms of the verb that the idiom begins with."""
+    is_alone: bool
+    """Whether a verb is all of it: then it may be a noun in other places."""
 
 
 def plainly(text: str, lang: str) -> str:
@@ -63,6 +72,8 @@ def plainly(text: str, lang: str) -> str:
 def _said(idiom: _Idiom, lang: str, match: re.Match[str]) -> str:
     slots, before = match.groupdict(), match.string[: match.start()]
     form = _form(idiom.verb, slots["verb"].lower(), before) if idiom.verb else _BASE
+    if idiom.is_alone and not _is_verb(form, before):
+        return match[0]
 
     def filled(token: re.Match[str]) -> str:
         if token[0] in ("...", "NUMBER", "WHOSE"):
@@ -89,6 +100,14 @@ def _form(forms: tuple[str, ...], said: str, before: str) -> int:
     if _BASE in fitting and (_PAST not in fitting or _BARE.search(before)):
         return _BASE
     return _PAST if _PAST in fitting else fitting[0]
+
+
+def _is_verb(form: int, before: str) -> bool:
+    if form in (_BASE, _PRESENT):
+        # At the beginning of a clause it may be a noun.
+        is_asked = form == _BASE and before.strip() and before[-1:].isspace()
+        return bool((is_asked and _BARE.search(before)) or _PRONOUN.search(before))
+    return not _DETERMINED.search(before)
 
 
 def _agreeing(said: str, form: int, before: str) -> str:
@@ -135,7 +154,9 @@ def _idiom(said: str, plain: str, lang: str) -> _Idiom:
     pattern = re.sub(r"\((?!\?)", "(?:", said).replace("'", "['’]").replace(" ", r"\s+")
     pattern = _TOKEN.sub(looked_for, pattern)
     found = re.compile(rf"(?<!\w){pattern}(?!\w)", re.IGNORECASE)
-    return _Idiom(found, plain, max(fixed, key=len, default=""), verb)
+    return _Idiom(
+        found, plain, max(fixed, key=len, default=""), verb, bool(re.fullmatch(r"~\w+", said))
+    )
 
 
 @cache
@@ -145,7 +166,9 @@ def _forms(lang: str, verb: str) -> tuple[str, ...]:
         return _BE
     past, *rest = _file(lang)["verbs"].get(verb, _regular(verb, "ed")).split()
     third = {"have": "has", "do": "does", "go": "goes"}.get(verb) or _regular(verb, "s")
-    return verb, third, past, rest[0] if rest else past, _regular(verb, "ing")
+    doubled = verb[-1] if past == f"{verb}{verb[-1]}ed" else ""  # "submitted", "submitting"
+    gerund = f"{verb}{doubled}ing" if doubled else _regular(verb, "ing")
+    return verb, third, past, rest[0] if rest else past, gerund
 
 
 def _regular(verb: str, ending: str) -> str:

@@ -23,6 +23,7 @@ FILES = sorted(bundled("languages", "idioms").glob("*.toml"))
         ("You will put your foot in your mouth.", "You will say something foolish."),
         ("He keeps putting his foot in his mouth.", "He keeps saying something foolish."),
         ("He cries over spilled milk.", "He laments what cannot be changed."),
+        ("We are submitting to it, he submits to it.", "We are obeying it, he obeys it."),
         ("She drops out of school.", "She leaves school."),
         ("They were talking Al into it.", "They were persuading Al to do it."),
     ],
@@ -45,6 +46,20 @@ def test_a_verb_keeps_its_form(said: str, plain: str) -> None:
     ],
 )  # fmt: skip
 def test_who_and_what_is_meant_stays(said: str, plain: str) -> None:
+    assert plainly(said, "en") == plain
+
+
+@pytest.mark.parametrize(
+    ("said", "plain"),
+    [
+        ("He fasted, and we fast.", "He ate nothing, and we eat nothing."),
+        ("She has been fasting to fast well.", "She has been eating nothing to eat nothing well."),
+        ("He ran fast. The fast is over.", "He ran fast. The fast is over."),
+        ("Ransom is a word, and it is just gossip.", "Ransom is a word, and it is just gossip."),
+        ("Whispers came, and the anointed one.", "Whispers came, and the anointed one."),
+    ],
+)
+def test_a_verb_alone_is_taken_for_no_noun(said: str, plain: str) -> None:
     assert plainly(said, "en") == plain
 
 
