@@ -92,7 +92,7 @@ def _nouns(pair: str, target: str) -> tuple[Mapping[str, _Noun], re.Pattern[str]
     }
     words = "|".join(re.escape(word) for word in sorted(nouns, key=len, reverse=True))
     determiners = "|".join(_FORMS[target])
-    found = rf"(?<![\w'’-])(?:(?P<determiner>{determiners})\s+)?(?P<noun>{words})(?![\w-])"
+    found = rf"(?<![\w'’-])(?:(?P<determiner>{determiners})\s+)?(?P<noun>{words})(?![\w-]|\s\d)"
     return nouns, re.compile(found, re.IGNORECASE)
 
 

@@ -25,6 +25,10 @@ FILES = sorted(bundled("languages", "words").glob("*.toml"))
         ("The kids saw Mr. Wolf and Wolf Creek.", "The kids saw Mr. Wolf and Wolf Creek."),
         ("They retreat, and I hail from Leeds.", "They retreat, and I hail from Leeds."),
         ("Olive brought plums. Loneliness hurts.", "Olive brought ciruelas. Soledad hurts."),
+        (
+            "Proverbs 3:5 is a proverb, and he goes to First Baptist.",
+            "Proverbs 3:5 is un proverbio, and he goes to First Baptist.",
+        ),
         ("A wheelchair-bound man.", "A wheelchair-bound man."),
     ],
 )
