@@ -44,6 +44,11 @@ _DETERMINED = re.compile(
 _PRONOUN = re.compile(
     r"\b(?:i|you|we|they|who|he|she|it|that|people)\s+(?:\w+ly\s+)?$", re.IGNORECASE
 )
+_PREDICATE = (
+    r"(?=[.,;:!?]|$|\s+(?:and|but|or|when|because|for|in|at|after|before|that|as|than|with"
+    r"|again|now|today|until|since|if|so|about)\b)"
+)
+"""What comes behind an adjective that no noun follows."""
 _BASE, _PRESENT, _PAST, _PARTICIPLE, _GERUND = range(5)
 _BE = ("be", "is", "was", "been", "being")
 
@@ -57,7 +62,7 @@ class _Idiom:
     verb: tuple[str, ...]
     """The forms of the verb that the idiom begins with."""
     is_alone: bool
-    """Whether a verb is all of it: then it may be a noun in other places."""
+    """Whether a verb or adjective is all of it: it may be a noun in other places."""
 
 
 def plainly(text: str, lang: str) -> str:
@@ -72,7 +77,7 @@ def plainly(text: str, lang: str) -> str:
 def _said(idiom: _Idiom, lang: str, match: re.Match[str]) -> str:
     slots, before = match.groupdict(), match.string[: match.start()]
     form = _form(idiom.verb, slots["verb"].lower(), before) if idiom.verb else _BASE
-    if idiom.is_alone and not _is_verb(form, before):
+    if idiom.is_alone and not (_is_verb(form, before) if idiom.verb else _is_free(before)):
         return match[0]
 
     def filled(token: re.Match[str]) -> str:
@@ -107,6 +112,10 @@ def _is_verb(form: int, before: str) -> bool:
         # At the beginning of a clause it may be a noun.
         is_asked = form == _BASE and before.strip() and before[-1:].isspace()
         return bool((is_asked and _BARE.search(before)) or _PRONOUN.search(before))
+    return _is_free(before)
+
+
+def _is_free(before: str) -> bool:
     return not _DETERMINED.search(before)
 
 
@@ -123,7 +132,9 @@ def _agreeing(said: str, form: int, before: str) -> str:
 @cache
 def _idioms(lang: str) -> tuple[_Idiom, ...]:
     """Return those of a language, the longest first: they may hold shorter ones."""
-    phrases = _file(lang).get("idioms", {})
+    phrases = dict(_file(lang).get("idioms", {}))
+    predicates = _file(lang).get("predicates", {})
+    phrases |= {word + _PREDICATE: plain for word, plain in predicates.items()}
     return tuple(
         _idiom(said, phrases[said], lang) for said in sorted(phrases, key=len, reverse=True)
     )
@@ -155,7 +166,11 @@ def _idiom(said: str, plain: str, lang: str) -> _Idiom:
     pattern = _TOKEN.sub(looked_for, pattern)
     found = re.compile(rf"(?<!\w){pattern}(?!\w)", re.IGNORECASE)
     return _Idiom(
-        found, plain, max(fixed, key=len, default=""), verb, bool(re.fullmatch(r"~\w+", said))
+        found,
+        plain,
+        max(fixed, key=len, default=""),
+        verb,
+        said.endswith(_PREDICATE) or bool(re.fullmatch(r"~\w+", said)),
     )
 
 

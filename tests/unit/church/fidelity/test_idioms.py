@@ -18,10 +18,10 @@ FILES = sorted(bundled("languages", "idioms").glob("*.toml"))
         ("He beat around the bush.", "He avoided the subject."),
         ("Don’t beat around the bush.", "Don’t avoid the subject."),
         ("Hang in there, church.", "Persevere, church."),
-        ("They've put their foot in their mouth.", "They've said something foolish."),
-        ("She put her foot in her mouth.", "She said something foolish."),
-        ("You will put your foot in your mouth.", "You will say something foolish."),
-        ("He keeps putting his foot in his mouth.", "He keeps saying something foolish."),
+        ("They've put their foot in their mouth.", "They've said something stupid."),
+        ("She put her foot in her mouth.", "She said something stupid."),
+        ("You will put your foot in your mouth.", "You will say something stupid."),
+        ("He keeps putting his foot in his mouth.", "He keeps saying something stupid."),
         ("He cries over spilled milk.", "He laments what cannot be changed."),
         ("We are submitting to it, he submits to it.", "We are obeying it, he obeys it."),
         ("She drops out of school.", "She leaves school."),
@@ -56,6 +56,8 @@ def test_who_and_what_is_meant_stays(said: str, plain: str) -> None:
         ("She has been fasting to fast well.", "She has been eating nothing to eat nothing well."),
         ("He ran fast. The fast is over.", "He ran fast. The fast is over."),
         ("Ransom is a word, and it is just gossip.", "Ransom is a word, and it is just gossip."),
+        ("She felt worthless, a worthless coin.", "She felt without value, a worthless coin."),
+        ("The homeless came.", "The homeless came."),
         ("Whispers came, and the anointed one.", "Whispers came, and the anointed one."),
     ],
 )
@@ -87,7 +89,8 @@ def test_a_language_without_a_file_is_left_alone() -> None:
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_every_line_can_be_used(file: Path) -> None:
     """What stands instead brings nothing that the idiom lacks, and holds no idiom itself."""
-    lines = tomllib.loads(file.read_text("utf-8"))["idioms"]
+    tables = tomllib.loads(file.read_text("utf-8"))
+    lines = tables["idioms"] | tables["predicates"]
     assert len(lines) > 400
     lang = file.stem
     for said, plain in lines.items():
