@@ -133,14 +133,6 @@ class Stt(OnServer):
         """The engine on this machine: Whisper also stands in for one on a server."""
         return "whisper" if self.engine == "openai" else self.engine
 
-    @field_validator("engine", mode="before")
-    @classmethod
-    def _no_engine_that_is_gone(cls, engine: object) -> object:
-        if engine == "sherpa-onnx":
-            msg = '"sherpa-onnx" is gone: use "moonshine" or "whisper"'
-            raise ValueError(msg)
-        return engine
-
     @model_validator(mode="after")
     def _has_server_model(self) -> Self:
         if self.engine == "openai" and not self.server_model:
@@ -208,7 +200,7 @@ class Partial(OnServer):
 class Final(OnServer):
     """[translate.final]"""
 
-    engine: Literal["gemma", "marian", "exllamav2", "openai"] = "gemma"
+    engine: Literal["gemma", "marian", "openai"] = "gemma"
     model: ModelName = "auto"
     prompt: Literal["auto", "translategemma", "starter", "examples"] = "auto"
     gpu_layers: Annotated[int, Field(ge=-1, le=1000)] = 0
@@ -229,7 +221,7 @@ class Final(OnServer):
 class Compare(OnServer):
     """[translate.compare]"""
 
-    engine: Literal["none", "gemma", "marian", "exllamav2", "openai"] = "none"
+    engine: Literal["none", "gemma", "marian", "openai"] = "none"
     model: ModelName = "starter"
     compute_type: Annotated[str, Field(min_length=1)] = "int8"
     prompt: Literal["auto", "translategemma", "starter", "examples"] = "auto"

@@ -29,7 +29,7 @@ class TargetPartial(Section):
 class TargetFinal(Section):
     """`final` of an extra target; what is None is as in [translate.final]."""
 
-    engine: Literal["gemma", "marian", "exllamav2", "openai"] | None = None
+    engine: Literal["gemma", "marian", "openai"] | None = None
     server: Text | None = None
     model: ModelName | None = None
     prompt: Literal["auto", "translategemma", "starter", "examples"] | None = None

@@ -29,7 +29,6 @@ from pipeline.engines.process.engine_process import (
 )
 from pipeline.engines.process.model_specs import (
     behind_server,
-    exllama_spec,
     gemma_spec,
     marian_spec,
     moonshine_spec,
@@ -181,8 +180,6 @@ def _final_spec(settings: Settings, chosen: Final | Compare, section: str) -> En
             return gemma_spec(settings, chosen, section)
         case "openai":
             return openai_spec(settings, chosen, section)
-        case "exllamav2":
-            return exllama_spec(settings, chosen, section)
         # Finals by Marian are the partial pass's: no translator of their own.
         case "marian" if isinstance(chosen, Compare):
             return marian_spec(settings, chosen, section)

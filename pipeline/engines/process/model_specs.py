@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.config.schema import Compare, Final, Partial, Settings, Stt
-from pipeline.core.errors import ConfigError, ModelError
+from pipeline.core.errors import ConfigError
 from pipeline.core.resources import require_extra
 from pipeline.engines.prompts import Style, style_for
 from pipeline.engines.specification import EngineSpec
@@ -115,18 +115,6 @@ def gemma_spec(settings: Settings, chosen: Final | Compare, section: str) -> Eng
         "flash_attention": chosen.flash_attention,
     }
     return EngineSpec("gemma", "gemma", model, arguments, section)
-
-
-def exllama_spec(settings: Settings, chosen: Final | Compare, section: str) -> EngineSpec:
-    """Return the description of an EXL2 model. Raises ModelError."""
-    key, folder = f"{section}.model", Path(chosen.model).expanduser()
-    if not folder.is_dir():
-        raise ModelError(
-            "model-missing",
-            f"{key}: there is no folder {folder} with an EXL2 model.",
-            "docs/MODELS.md says how one is made.",
-        )
-    return EngineSpec("exllamav2", "exllamav2", folder, _asked(settings, chosen), section)
 
 
 def _asked(settings: Settings, chosen: Partial | Final | Compare) -> dict[str, Any]:

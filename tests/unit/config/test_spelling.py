@@ -137,5 +137,6 @@ def test_another_engine_takes_no_model_and_a_marian_takes_from_the_partial() -> 
     text = '[translate.partial]\nmodel = "p"\nthreads = 3\n[translate.final]\nmodel = "m"\n'
     marian = loaded(f'{text}[translate.compare]\nengine = "marian"\n').settings.translate.compare
     assert (marian.model, marian.threads) == ("p", 3)
-    other = loaded(f'{text}[translate.compare]\nengine = "exllamav2"\n').settings.translate.compare
+    text = '[translate.final]\nengine = "marian"\nmodel = "m"\n[translate.compare]\n'
+    other = loaded(f'{text}engine = "gemma"\n').settings.translate.compare
     assert other.model == "starter"
