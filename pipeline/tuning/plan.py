@@ -123,7 +123,6 @@ def steps(role: Role, settings: Settings, machine: Machine, layers: int = 0) -> 
     return [
         _each("translate.final.gpu_layers", list(on_gpu)),
         _threads("translate.final.threads", half, final.threads),
-        _each("translate.final.flash_attention", [True, False]),
         _each("translate.final.batch", sorted({*_BATCHES, final.batch})),
         _each("translate.final.draft", sorted({*drafts, final.draft} if len(drafts) > 1 else {0})),
     ]

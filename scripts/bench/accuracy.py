@@ -167,7 +167,7 @@ def measure(settings: Settings, spoken: Sequence[Material], *, show: bool = Fals
             audio_s += len(pcm) / SAMPLE_RATE
             tails += heard.lost_tail_s > 0
             recovered += heard.tail_recovered
-            why = reason(heard, heard.text, level_dbfs(pcm), len(pcm) / SAMPLE_RATE, settings.stt)
+            why = reason(heard, heard.text, level_dbfs(pcm), len(pcm) / SAMPLE_RATE)
             filtered += bool(why)
             texts.append("" if why else heard.text)
         score = score_text([each.text], " ".join(texts))

@@ -76,9 +76,7 @@ def measure(model: Path, threads: int) -> dict[str, Any]:
     began = time.perf_counter()
     library()
     started = time.perf_counter()
-    llama = Llama(
-        model, gpu_layers=0, threads=threads, context=512, batch=128, flash_attention=True
-    )
+    llama = Llama(model, gpu_layers=0, threads=threads, context=512, batch=128)
     loaded = time.perf_counter()
     tokens = llama.tokenize(TEXT, special=False)[:READ]
     read, write = [], []

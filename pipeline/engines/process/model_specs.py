@@ -95,11 +95,7 @@ def marian_spec(
     Raises ModelError, ConfigError.
     """
     model = _model("marian", name or chosen.model, settings, section, key)
-    arguments = {
-        "compute_type": chosen.compute_type,
-        "threads": chosen.threads,
-        "target": settings.translate.target,
-    }
+    arguments = {"threads": chosen.threads, "target": settings.translate.target}
     return EngineSpec("marian", "marian", model, arguments, section)
 
 
@@ -112,9 +108,14 @@ def gemma_spec(settings: Settings, chosen: Final | Compare, section: str) -> Eng
         "threads": chosen.threads,
         "batch": chosen.batch,
         "draft": chosen.draft if isinstance(chosen, Final) else 0,
-        "flash_attention": chosen.flash_attention,
     }
     return EngineSpec("gemma", "gemma", model, arguments, section)
+
+
+_CONTEXT = 2048
+"""Tokens that a server gives a draft translator's request."""
+_CLAUSE_S = 8.0
+"""A clause that takes longer than this to speak is left out."""
 
 
 def _asked(settings: Settings, chosen: Partial | Final | Compare) -> dict[str, Any]:
@@ -123,7 +124,7 @@ def _asked(settings: Settings, chosen: Partial | Final | Compare) -> dict[str, A
         "prompt": _style(settings, chosen) if chosen.prompt == "auto" else chosen.prompt,
         "source": settings.translate.source,
         "target": settings.translate.target,
-        "context": chosen.context,
+        "context": _CONTEXT if isinstance(chosen, Partial) else chosen.context,
         "deadline_s": chosen.deadline_s,
     }
 
@@ -170,11 +171,11 @@ def speech_spec(settings: Settings) -> EngineSpec | None:
             f"[speech] {speech.engine} has no voice for {', '.join(wanted)}.",
             'Set speech.engine = "espeak", or enabled = false: phones have voices of their own.',
         )
-    arguments: dict[str, Any] = {"deadline_s": speech.deadline_s}
+    arguments: dict[str, Any] = {"deadline_s": _CLAUSE_S}
     if speech.engine == "espeak":
         # Where it is not installed, `load` says so.
         program = Path(shutil.which(espeak.PROGRAM) or espeak.PROGRAM)
         return EngineSpec("espeak", "espeak", program, arguments, section="speech")
     model = resolve("speech", speech.model, ModelLibrary.of(settings))
-    arguments |= {"languages": langs, "threads": speech.threads}
+    arguments |= {"languages": langs, "threads": 1}
     return EngineSpec("kokoro", "kokoro", model, arguments, section="speech")

@@ -322,11 +322,7 @@ def test_a_changed_dictionary_takes_effect_and_a_bad_one_changes_nothing(tmp_pat
     service = Service(
         tmp_path,
         source=FakeSource(pcm_of(SCRIPT, DURATION_S), speed=6, waits=[(3.9, changed)]),
-        flags={
-            "dictionary.enabled": True,
-            "dictionary.file": str(own),
-            "dictionary.watch_s": 0.05,
-        },
+        flags={"dictionary.enabled": True, "dictionary.file": str(own)},
     )
     assert service.run(change) == 0
 
