@@ -19,7 +19,7 @@ from pipeline.cli.commands.learn_models import progress
 from pipeline.cli.options import Commands, add_command, add_session, session_of, settings_of
 from pipeline.config.schema import Settings
 from pipeline.core.errors import UsageError
-from pipeline.core.files import WholeFile, write_whole
+from pipeline.core.files import WholeFile
 from pipeline.evaluation.comet import MODEL, CometKiwi
 from pipeline.evaluation.rescore import MeaningAgreement, QualityRecord, judge_again
 from pipeline.learning.limits import limits_in_use
@@ -37,7 +37,7 @@ from pipeline.session.training_pairs import (
     ReviewItem,
     file_pairs,
     operator_edits,
-    pair_line,
+    write_pairs,
 )
 
 _SAYS = "Estimate a session's translations again and write quality.jsonl."
@@ -143,9 +143,7 @@ def refile(folder: Path, judged: Sequence[QualityRecord]) -> Mapping[str, int]:
     # As the daemon and the review page do: two writers would undo each other.
     lock = hold_session(folder / JOURNAL)
     try:
-        for name in NAMES:
-            ordered = sorted(filed[name], key=lambda pair: pair.id)
-            write_whole(folder / name, b"".join(map(pair_line, ordered)))
+        write_pairs(folder, {name: sorted(filed[name], key=_id) for name in NAMES})
     except OSError as error:
         raise unwritable(folder, error.strerror or str(error)) from None
     finally:
@@ -155,6 +153,10 @@ def refile(folder: Path, judged: Sequence[QualityRecord]) -> Mapping[str, int]:
         return counts
     with closing(Review(folder)) as review:  # brings in what was approved and corrected
         return counts | {PAIRS: review.pairs}
+
+
+def _id(pair: Pair) -> int:
+    return pair.id
 
 
 def _queued(pair: Pair) -> ReviewItem:
