@@ -22,7 +22,6 @@ from pipeline.core.errors import UsageError
 from pipeline.core.files import WholeFile
 from pipeline.evaluation.comet import MODEL, CometKiwi
 from pipeline.evaluation.rescore import MeaningAgreement, QualityRecord, judge_again
-from pipeline.learning.limits import limits_in_use
 from pipeline.models.library import ModelLibrary
 from pipeline.models.resolve import resolve
 from pipeline.records.quality import Decision, LogProbability, QualityEstimator
@@ -67,12 +66,9 @@ def _score(arguments: argparse.Namespace) -> int:
     estimator.load()
     if meaning is not None:
         meaning.load()
-    limits = limits_in_use(Path(settings.session.directory))
     with progress() as bars:
         task = bars.add_task("captions", total=sum(each.final is not None for each in utterances))
-        judged = judge_again(
-            utterances, estimator, meaning, limits, lambda: bars.update(task, advance=1)
-        )
+        judged = judge_again(utterances, estimator, meaning, lambda: bars.update(task, advance=1))
     before = [record.quality.decision for record in utterances if record.quality]
     Console().print(_table(folder.name, before, judged))
     print(f"Each caption's judgement is in {_write(folder, judged)}")
