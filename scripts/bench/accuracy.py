@@ -32,11 +32,12 @@ from pipeline.core.resources import bundled
 from pipeline.core.types import SAMPLE_RATE, Pcm
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines.process.factory import recognizer
-from pipeline.evaluation.voices import read_voices, score_text
+from pipeline.evaluation.voices import read_voices
 from pipeline.text.hallucinations import reason
 from scripts.bench.machine import machine
 from scripts.bench.recordings import read_audio, utterances
 from scripts.bench.report_section import markdown, show, write
+from scripts.support.voice_score import score_text
 
 _PAUSE_S = 0.25
 """Below `vad.silence_ms`: sentences follow each other without a cut."""

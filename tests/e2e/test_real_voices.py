@@ -20,10 +20,10 @@ from pipeline.config.schema import Vad
 from pipeline.core.resources import bundled
 from pipeline.core.types import BLOCK_SAMPLES, SAMPLE_RATE, AudioBlock, Pcm
 from pipeline.engines.ctranslate2.whisper import Whisper
-from pipeline.evaluation.voices import score_text
 from pipeline.text.hallucinations import reason
 from scripts.bench.accuracy import Material, material
 from scripts.demo.music import organ
+from scripts.support.voice_score import score_text
 from tests.support.needs import needs_file, needs_program
 
 pytestmark = pytest.mark.slow

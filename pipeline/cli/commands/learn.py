@@ -14,7 +14,7 @@ from pipeline.church.fidelity.doubt import OWN, in_use
 from pipeline.cli.commands.learn_models import add_model_steps, add_step, opened, progress
 from pipeline.cli.commands.learn_training import add_training_steps
 from pipeline.cli.options import Commands, Run, add_group, add_sessions, path
-from pipeline.core.errors import LearningError, UsageError
+from pipeline.core.errors import LearningError
 from pipeline.dictionary.store import Dictionary, common_words
 from pipeline.learning.cycle import config_options, is_serving, keep_focus, plan, run
 from pipeline.learning.data.collect import Collected, CollectSettings, collect, remove
@@ -61,14 +61,6 @@ def add(commands: Commands) -> None:
     says = "Make a training mix of collected pairs, Bible, glossary and general pairs."
     option = add_step(steps, "mix", _mix, says).add_argument
     option("--out", type=path, metavar="DIR", help="folder to write (mix in the data folder)")
-    option("--bible", type=path, metavar="FILE", help="table: book, chapter, verse, texts")
-    option(
-        "--versions",
-        nargs="+",
-        default=["en_nheb:es_rv1909", "en_bbe:es_rv1909", "en_asv:es_rv1909"],
-        metavar="SOURCE:TARGET",
-        help="columns of --bible, most modern first (%(default)s)",
-    )
     option("--glossary", type=path, metavar="FILE", help="table: term, tab, translation")
     option("--general", type=path, metavar="FILE", help="general pairs (learn.general)")
     says = "use own pairs only, nothing that ships"
@@ -192,16 +184,10 @@ def _tell(made: Collected, data: DataFolder, *, dry_run: bool) -> None:
 
 def _mix(arguments: argparse.Namespace) -> int:
     settings, data = opened(arguments)
-    versions = [tuple(version.split(":")) for version in arguments.versions]
-    if any(len(version) != 2 for version in versions):
-        message = "--versions names columns in pairs."
-        raise UsageError("versions-malformed", message, "Such as: en_nheb:es_rv1909")
     named = arguments.general or settings.learn.general
     general = Path(named) if named else None
     dictionary = Dictionary(settings)
     sources = Sources(
-        bible=arguments.bible,
-        versions=[(version[0], version[1]) for version in versions],
         glossary=arguments.glossary,
         general=general,
         rules=dictionary.lexicon.rules,
