@@ -29,7 +29,7 @@ from pipeline.tuning.result import Tuned, conclude
 from pipeline.tuning.trials import Tuning
 from pipeline.tuning.verdicts import BUSY, TOO_BUSY
 
-_SAYS = "Measure the best settings for this machine: threads, GPU, window, draft."
+_SAYS = "Measure the best settings for this machine: threads, GPU, draft."
 _EPILOG = """\
 examples:
   stark-translate tune                                     measure, and print the settings
