@@ -11,7 +11,7 @@ FAST := --hypothesis-profile=quick -m "not slow and not browser and not sound an
 
 .DELETE_ON_ERROR:  # a .venv that could only half be made is made again
 
-.PHONY: help venv dev train demo test check coverage lint format screenshots faults soak crowd bench-relays bench bench-voices bench-processes bench-church bench-meaning bench-languages lock wheel wheels wheels-check clean
+.PHONY: help venv dev train demo test check coverage lint format screenshots faults soak crowd bench-relays bench bench-voices bench-church bench-meaning bench-languages lock wheel wheels wheels-check clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-18s %s\n", $$1, $$2}'
@@ -114,9 +114,6 @@ bench-church: .venv/runtime  ## Measure references and quoted verses: found, mis
 
 bench-meaning: .venv/runtime  ## Count captions that say something else than the speaker did, and how many are marked (5 minutes)
 	$(BIN)/python -m scripts.bench.meaning --markdown docs/BENCHMARKS.md $(ARGS)
-
-bench-processes: .venv/runtime  ## Measure what it costs that each engine runs in a process of its own
-	$(BIN)/python -m scripts.bench.engine_process --markdown docs/BENCHMARKS.md $(ARGS)
 
 bench-languages: .venv/runtime  ## Measure what four caption languages cost against one (5 minutes); ARGS="--final FILE.gguf"
 	$(BIN)/python -m scripts.bench.languages --markdown docs/BENCHMARKS.md $(ARGS)

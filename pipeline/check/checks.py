@@ -102,7 +102,7 @@ def _settings(loaded: Loaded) -> Passed:
     translate = loaded.settings.translate
     for narrowed in loaded.settings.for_each_target():
         engines = {narrowed.translate.partial.engine, narrowed.translate.final.engine}
-        if engines & {"gemma", "exllamav2", "openai"}:  # their prompts name languages
+        if engines & {"gemma", "openai"}:  # their prompts name languages
             for code in (translate.source, narrowed.translate.target):
                 language(code)
     origins = Counter(loaded.origins.values())

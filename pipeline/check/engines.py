@@ -53,14 +53,13 @@ _KEYS = {
     "stt": "stt",
     "marian": "translate.partial",
     "gemma": "translate.final",
-    "exllamav2": "translate.final",
     "server-partial": "translate.partial",
     "server-final": "translate.final",
     "server-stt": "stt",
     "compare": "translate.compare",
 }
 _ON_GPU = {"stt": 'device = "cpu"', "gemma": "gpu_layers = 0"}
-_LATE = ("gemma", "exllamav2", "server-final", "compare")
+_LATE = ("gemma", "server-final", "compare")
 """What makes finals may be late."""
 
 
@@ -113,8 +112,8 @@ class EngineChecks:
         engines: dict[str, tuple[Role, Describe, Part]] = {}
         if translate.partial.engine == "marian" or factory.has_local(narrowed):
             engines["marian"] = ("marian", _quick_spec, QUICK)
-        if translate.final.engine in ("gemma", "exllamav2"):
-            engines[translate.final.engine] = ("gemma", factory.final_spec, FINAL)
+        if translate.final.engine == "gemma":
+            engines["gemma"] = ("gemma", factory.final_spec, FINAL)
         for engine, (role, describe, part) in engines.items():
             name, lang = f"{engine}{suffix}", translate.target
             into = f" for {language(lang).name}" if suffix else ""
@@ -152,7 +151,7 @@ class EngineChecks:
         took_s = time.perf_counter() - start_s
         model = engine.spec.model
         kernels = f"; kernels: {engine.kernels}" if engine.kernels else ""
-        which = model.name if engine.spec.kind == "exllamav2" else fingerprint(model)
+        which = fingerprint(model)
         message = (
             f"{engine.name} ({which}) loaded in {took_s:.1f} s, "
             f"{human_size(engine.memory_bytes)}{kernels}."

@@ -54,10 +54,7 @@ def uses_of_gpu(settings: Settings) -> list[str]:
     if settings.stt.device != "cpu":
         users.append("the recognizer")
     every = [each.translate.final for each in settings.for_each_target()]
-    if any(
-        final.engine == "exllamav2" or (final.engine == "gemma" and final.gpu_layers)
-        for final in every
-    ):
+    if any(final.engine == "gemma" and final.gpu_layers for final in every):
         users.append("the final translator")
     return users
 

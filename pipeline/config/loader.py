@@ -23,6 +23,7 @@ from pipeline.config.secrets import is_secret
 from pipeline.config.section import Applies, keys
 from pipeline.config.spelling import (
     Renewed,
+    drop_gone,
     inherit,
     merge,
     renew_outputs,
@@ -89,6 +90,7 @@ def load(file: Path | None = None, flags: Mapping[str, Any] | None = None) -> Lo
     origins: dict[str, str] = {}
     renewed, outputs = Renewed(), None
     for origin, layer in layers:
+        drop_gone(layer, origin, renewed)
         merge(merged, layer)
         origins |= {path: origin for path, _ in leaves(layer)}
         if "outputs" in layer:

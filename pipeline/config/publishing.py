@@ -15,7 +15,6 @@ from pipeline.config.section import (
     SecretAddress,
     Section,
     Text,
-    Threads,
     split_address,
 )
 
@@ -29,8 +28,6 @@ class Speech(Section):
     model: Annotated[str, Field(min_length=1)] = "kokoro-82m-int8"
     languages: tuple[Lang, ...] = ()
     fastest: Annotated[float, Field(ge=1, le=2)] = 1.25
-    threads: Threads = 1
-    deadline_s: Annotated[float, Field(gt=0, le=60)] = 8.0
     max_listeners: Annotated[int, Field(ge=1, le=10_000)] = 300
 
 

@@ -123,23 +123,11 @@ class Stt(OnServer):
     hotwords: Annotated[bool, NEXT_UTTERANCE] = False
     commit: Annotated[Literal["alignatt", "agreement"], NEXT_UTTERANCE] = "alignatt"
     commit_s: Annotated[float, Field(ge=0, le=5), NEXT_UTTERANCE] = 0.5
-    word_probabilities: bool = True
-    no_speech_prob: Annotated[Share, NEXT_UTTERANCE] = 0.6
-    avg_logprob: Annotated[float, Field(ge=-10, le=0), NEXT_UTTERANCE] = -1.0
-    compression_ratio: Annotated[float, Field(ge=1, le=10), NEXT_UTTERANCE] = 2.4
 
     @property
     def local_engine(self) -> Literal["whisper", "moonshine"]:
         """The engine on this machine: Whisper also stands in for one on a server."""
         return "whisper" if self.engine == "openai" else self.engine
-
-    @field_validator("engine", mode="before")
-    @classmethod
-    def _no_engine_that_is_gone(cls, engine: object) -> object:
-        if engine == "sherpa-onnx":
-            msg = '"sherpa-onnx" is gone: use "moonshine" or "whisper"'
-            raise ValueError(msg)
-        return engine
 
     @model_validator(mode="after")
     def _has_server_model(self) -> Self:
@@ -162,7 +150,6 @@ class Dictionary(Section):
 
     enabled: Annotated[bool, LIVE] = True
     file: Annotated[PathText, LIVE] = ""
-    watch_s: Annotated[float, Field(gt=0, le=3600), LIVE] = 2.0
 
 
 class Church(Section):
@@ -197,10 +184,8 @@ class Partial(OnServer):
 
     engine: Literal["marian", "none", "openai"] = "marian"
     model: ModelName = "auto"
-    compute_type: Annotated[str, Field(min_length=1)] = "int8"
     threads: Threads = 1
     prompt: Literal["auto", "translategemma", "starter", "examples"] = "auto"
-    context: Annotated[int, Field(ge=256, le=131_072)] = 2048
     deadline_s: Annotated[float, Field(gt=0, le=60)] = 2.0
     local: Text = ""
 
@@ -208,7 +193,7 @@ class Partial(OnServer):
 class Final(OnServer):
     """[translate.final]"""
 
-    engine: Literal["gemma", "marian", "exllamav2", "openai"] = "gemma"
+    engine: Literal["gemma", "marian", "openai"] = "gemma"
     model: ModelName = "auto"
     prompt: Literal["auto", "translategemma", "starter", "examples"] = "auto"
     gpu_layers: Annotated[int, Field(ge=-1, le=1000)] = 0
@@ -219,7 +204,6 @@ class Final(OnServer):
     # Few: on a slow CPU more tokens at once take nearly as long as one after the other.
     draft: Annotated[int, Field(ge=0, le=16)] = 2
     requests: Annotated[int, Field(ge=1, le=100)] = 5
-    flash_attention: bool = True
     stream: Annotated[bool, NEXT_UTTERANCE] = True
     deadline_s: Annotated[float, Field(gt=0, le=600), NEXT_UTTERANCE] = 8.0
     stability: Annotated[Literal["calm", "best"], NEXT_UTTERANCE] = "calm"
@@ -229,15 +213,13 @@ class Final(OnServer):
 class Compare(OnServer):
     """[translate.compare]"""
 
-    engine: Literal["none", "gemma", "marian", "exllamav2", "openai"] = "none"
+    engine: Literal["none", "gemma", "marian", "openai"] = "none"
     model: ModelName = "starter"
-    compute_type: Annotated[str, Field(min_length=1)] = "int8"
     prompt: Literal["auto", "translategemma", "starter", "examples"] = "auto"
     gpu_layers: Annotated[int, Field(ge=-1, le=1000)] = 0
     threads: Threads = 1
     context: Annotated[int, Field(ge=256, le=131_072)] = 2048
     batch: Annotated[int, Field(ge=32, le=4096)] = 128
-    flash_attention: bool = True
     deadline_s: Annotated[float, Field(gt=0, le=600)] = 30.0
 
 
@@ -333,7 +315,6 @@ class Engines(Section):
     """[engines]"""
 
     hang_s: Annotated[float, Field(ge=1, le=600)] = 10.0
-    growth_mb: Annotated[int, Field(ge=0, le=1_000_000)] = 1500
 
 
 class Models(Section):
@@ -349,8 +330,6 @@ class Learn(Section):
     general: Annotated[PathText, LIVE] = ""
     train: Annotated[Literal["", "marian", "stt", "both"], LIVE] = ""
     minutes: Annotated[float, Field(gt=0, le=10_000), LIVE] = 120.0
-    bible: Annotated[PathText, LIVE] = ""
-    glossary: Annotated[Text, LIVE] = ""
     embedding: Annotated[Text, LIVE] = ""
 
 

@@ -167,12 +167,27 @@ class ModelServer(Section):
     ca_file: PathText = ""
 
 
+_GONE = {
+    "sherpa-onnx": '"moonshine" or "whisper"',
+    "exllamav2": '"gemma" with a GGUF file and gpu_layers = -1',
+}
+"""What replaces an engine of an earlier version."""
+
+
 class OnServer(Section):
     """The keys of a table whose engine may be on a server."""
 
     engine: str
     server: Text = ""
     """Its name in [servers]."""
+
+    @field_validator("engine", mode="before")
+    @classmethod
+    def _no_engine_that_is_gone(cls, engine: object) -> object:
+        if isinstance(engine, str) and engine in _GONE:
+            msg = f'"{engine}" is gone: use {_GONE[engine]}'
+            raise ValueError(msg)
+        return engine
 
     @property
     def lacks_server(self) -> bool:

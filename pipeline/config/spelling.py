@@ -17,16 +17,25 @@ EXPERT = "expert"
 INHERITED = (
     "server",
     "model",
-    "compute_type",
     "prompt",
     "gpu_layers",
     "threads",
     "context",
     "batch",
-    "flash_attention",
 )
 """Keys that [translate.compare] takes from [translate.final] where it has none of its own."""
 
+_GONE = {
+    "stt": ("word_probabilities", "no_speech_prob", "avg_logprob", "compression_ratio"),
+    "dictionary": ("watch_s",),
+    "translate.partial": ("compute_type", "context"),
+    "translate.final": ("flash_attention",),
+    "translate.compare": ("compute_type", "flash_attention"),
+    "speech": ("threads", "deadline_s"),
+    "engines": ("growth_mb",),
+    "learn": ("bible", "glossary"),
+}
+"""Keys of earlier versions whose default suits everybody. They are read over."""
 _WHERE = ("url", "key_file", "ca_file")
 _ON_SERVERS = ("stt", "translate.partial", "translate.final", "translate.compare")
 _ENGINES = {"partial": "marian", "final": "gemma"}
@@ -77,6 +86,21 @@ def without_expert(tree: dict[str, Any]) -> dict[str, Any]:
     merge(merged, tree[EXPERT])
     merge(merged, {key: value for key, value in tree.items() if key != EXPERT})
     return merged
+
+
+def drop_gone(layer: dict[str, Any], origin: str, renewed: Renewed) -> None:
+    """Take out of a layer what is no setting any more."""
+    tables = [(path, _table(layer, path), keys) for path, keys in _GONE.items()]
+    targets = _table(layer, "translate").get("targets")
+    for number, target in enumerate(targets if isinstance(targets, list) else []):
+        for part in _ENGINES if isinstance(target, dict) else ():
+            path = f"translate.targets.{number}.{part}"
+            tables.append((path, _table(target, part), _GONE[f"translate.{part}"]))
+    for path, table, keys in tables:
+        for key in keys:
+            if key in table:
+                del table[key]
+                renewed.advice.append(f"{origin}: {path}.{key}: is no setting any more, delete it.")
 
 
 def renew_outputs(so_far: Any, given: Any, origin: str, renewed: Renewed) -> Any:

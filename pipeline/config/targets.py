@@ -18,10 +18,8 @@ class TargetPartial(Section):
     engine: Literal["marian", "none", "openai"] | None = None
     server: Text | None = None
     model: ModelName | None = None
-    compute_type: Annotated[str, Field(min_length=1)] | None = None
     threads: Threads | None = None
     prompt: Literal["auto", "translategemma", "starter", "examples"] | None = None
-    context: Annotated[int, Field(ge=256, le=131_072)] | None = None
     deadline_s: Annotated[float, Field(gt=0, le=60)] | None = None
     local: Text | None = None
 
@@ -29,7 +27,7 @@ class TargetPartial(Section):
 class TargetFinal(Section):
     """`final` of an extra target; what is None is as in [translate.final]."""
 
-    engine: Literal["gemma", "marian", "exllamav2", "openai"] | None = None
+    engine: Literal["gemma", "marian", "openai"] | None = None
     server: Text | None = None
     model: ModelName | None = None
     prompt: Literal["auto", "translategemma", "starter", "examples"] | None = None
@@ -39,7 +37,6 @@ class TargetFinal(Section):
     batch: Annotated[int, Field(ge=32, le=4096)] | None = None
     draft: Annotated[int, Field(ge=0, le=16)] | None = None
     requests: Annotated[int, Field(ge=1, le=100)] | None = None
-    flash_attention: bool | None = None
     stream: bool | None = None
     deadline_s: Annotated[float, Field(gt=0, le=600)] | None = None
     stability: Literal["calm", "best"] | None = None

@@ -237,11 +237,6 @@ class LineFile:
         """Apply `change` to the queued lines only; the file stays as it is."""
         self._waiting = deque(changed for line in self._waiting if (changed := change(line)))
 
-    def clear(self) -> None:
-        """Remove all lines. Raises OSError."""
-        self._file.clear()
-        self._waiting.clear()
-
     def lock(self) -> None:
         """Claim the file; see GrowingFile.lock."""
         self._file.lock()

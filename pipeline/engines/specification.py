@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from pipeline.engines.protocols import Recognizer, Speaker, Translator
 
-Kind = Literal["whisper", "moonshine", "marian", "gemma", "exllamav2", "openai", "kokoro", "espeak"]
+Kind = Literal["whisper", "moonshine", "marian", "gemma", "openai", "kokoro", "espeak"]
 
 SPEAKERS: frozenset[Kind] = frozenset({"kokoro", "espeak"})
 RECOGNIZERS: frozenset[Kind] = frozenset({"whisper", "moonshine"})
@@ -20,7 +20,6 @@ GPU_SHARES: Mapping[Kind, tuple[float, ...]] = {
     "moonshine": (1.0,),
     "marian": (1.0,),
     "gemma": (1.0, 0.5, 0.0),
-    "exllamav2": (1.0,),
     "openai": (1.0,),
     "kokoro": (1.0,),
     "espeak": (1.0,),
@@ -32,7 +31,6 @@ _CLASSES: Mapping[Kind, tuple[str, str]] = {
     "moonshine": ("streaming.moonshine", "Moonshine"),
     "marian": ("ctranslate2.marian", "Marian"),
     "gemma": ("llama_cpp.gemma", "Gemma"),
-    "exllamav2": ("exllama", "ExLlama"),
     "openai": ("remote.openai", "OpenAi"),
     "kokoro": ("speech.kokoro", "Kokoro"),
     "espeak": ("speech.espeak", "Espeak"),
@@ -68,8 +66,6 @@ class EngineSpec:
         """Whether the settings ask for a GPU."""
         if self.kind == "gemma":
             return bool(self.arguments.get("gpu_layers"))
-        if self.kind == "exllamav2":
-            return True
         return bool(self.arguments.get("device", "cpu") != "cpu")
 
     def is_like(self, other: EngineSpec) -> bool:

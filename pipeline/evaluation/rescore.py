@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pipeline.engines.llama_cpp.embedder import Embedder
 from pipeline.records.quality import (
-    LIVE,
     AgreementBy,
     Flag,
-    Limit,
-    LogProbability,
-    Measuring,
     Quality,
     QualityEstimator,
 )
 from pipeline.records.utterance import UtteranceRecord, judged
-
-_NO_LIMITS: Mapping[str, Limit] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,28 +35,22 @@ def judge_again(
     utterances: Sequence[UtteranceRecord],
     estimator: QualityEstimator,
     meaning: MeaningAgreement | None = None,
-    limits: Mapping[str, Limit] = _NO_LIMITS,
     on_caption: Callable[[], None] = lambda: None,
 ) -> list[QualityRecord]:
     """Return the judgement of every caption that was shown.
 
     Filtered utterances have no caption. An operator's edits are not in the records: the
     translator's own text is judged. With `meaning` the agreement is measured anew, without it
-    stays as it was measured live. `limits` are fitted ones, by the measure's name. Raises the
-    estimator's errors and those of `meaning`.
+    stays as it was measured live. Raises the estimator's errors and those of `meaning`.
     """
     shown = [(each, each.final) for each in utterances if each.final]
     estimates = estimator.estimate(
         [(each.text, final.text, final.avg_logprob) for each, final in shown if final]
     )
-    agreement_by = meaning.name if meaning else LIVE.agreement_by
     records = []
     for (each, _), told in zip(shown, estimates, strict=True):
-        # Where it cannot tell, the log-probability stands in, with that one's limits.
-        by = LogProbability.name if told is None else estimator.name
-        measuring = Measuring(estimate_by=by, agreement_by=agreement_by, limits=limits)
         # By the same function as live, so that both judge alike but for who measures.
-        again = judged(_compared(each, meaning), told, measuring)
+        again = judged(_compared(each, meaning), told)
         on_caption()
         if again.quality is not None:
             records.append(
@@ -71,7 +59,7 @@ def judge_again(
                     estimator=estimator.name,
                     flags=again.flags,
                     quality=again.quality,
-                    agreement_by=agreement_by,
+                    agreement_by=meaning.name if meaning else "chrf",
                 )
             )
     return records

@@ -5,7 +5,7 @@ Words are compared in lower case without punctuation (`text.words`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import jiwer
 
@@ -31,18 +31,3 @@ def word_error_rate(pairs: Iterable[tuple[str, str]]) -> float | None:
     counted = [word_errors(said, heard) for said, heard in pairs]
     spoken = sum(count for _, count in counted)
     return sum(errors for errors, _ in counted) / spoken if spoken else None
-
-
-def partners(said: Sequence[str], heard: Sequence[str], *, alike: bool = False) -> dict[int, int]:
-    """Return the place among `heard` of each word of `said` that has a partner there.
-
-    Words as `text.words` makes them, at least one each. With `alike` a word that was recognized
-    as another one has no partner.
-    """
-    kinds = {"equal"} if alike else {"equal", "substitute"}
-    found: dict[int, int] = {}
-    for chunk in jiwer.process_words(" ".join(said), " ".join(heard)).alignments[0]:
-        if chunk.type in kinds:
-            for step in range(chunk.ref_end_idx - chunk.ref_start_idx):
-                found[chunk.ref_start_idx + step] = chunk.hyp_start_idx + step
-    return found

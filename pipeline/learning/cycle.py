@@ -12,7 +12,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -54,7 +54,7 @@ def plan(settings: Settings, data: Path, *, train: bool) -> list[Step]:
         return steps
     if learn.train in ("marian", "both"):
         steps += [
-            Step(("learn", "mix", *at, *_corpora(learn))),
+            Step(("learn", "mix", *at)),
             Step(("learn", "translate", "--role", "marian", *at, *_minutes(learn))),
             _compare("marian", translator_name(settings, "marian"), data / "marian" / "model", at),
         ]
@@ -130,12 +130,6 @@ def _compare(role: str, old: str, new: Path, at: Sequence[str]) -> Step:
 
 def _minutes(learn: Learn) -> tuple[str, ...]:
     return ("--minutes", f"{learn.minutes:g}")
-
-
-def _corpora(learn: Learn) -> Iterator[str]:
-    for name, file in (("--bible", learn.bible), ("--glossary", learn.glossary)):
-        if file:
-            yield from (name, file)
 
 
 def _require_quiet(directory: Path) -> None:

@@ -13,8 +13,8 @@ The score is a weighted mean of three parts, each 0..1, over those that exist:
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal, Protocol, get_args
 
 from sacrebleu.metrics.chrf import CHRF
@@ -94,30 +94,6 @@ THRESHOLDS = Thresholds()
 AgreementBy = Literal["chrf", "cosine"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Measuring:
-    """Who estimates and compares; 0.7 of one measure is not 0.7 of another.
-
-    `limits` are those that were fitted, by the measure's name; others have the specified ones.
-    """
-
-    estimate_by: str = "log-probability"
-    agreement_by: AgreementBy = "chrf"
-    limits: Mapping[str, Limit] = field(default_factory=dict)
-
-    @property
-    def estimate(self) -> Limit:
-        """The limits of the estimate."""
-        return self.limits.get(self.estimate_by, THRESHOLDS.estimate)
-
-    @property
-    def agreement(self) -> Limit:
-        """The limits of the agreement."""
-        return self.limits.get(self.agreement_by, THRESHOLDS.agreement)
-
-
-LIVE = Measuring()
-"""How captions are judged while a service runs."""
 _COPIED_WORDS = 3
 """Short words such as "a", "no" and "me" are words of both languages."""
 
@@ -213,14 +189,14 @@ def agreement(text: str, final: str) -> float | None:
     return round(score / 100, 4)
 
 
-def flags(measures: Measures, measuring: Measuring = LIVE) -> tuple[Flag, ...]:
+def flags(measures: Measures) -> tuple[Flag, ...]:
     """Return the measures of a caption that are past a limit."""
     limits = {
         "avg-logprob": (THRESHOLDS.avg_logprob, measures.avg_logprob),
         "no-speech-prob": (THRESHOLDS.no_speech_prob, measures.no_speech_prob),
         "compression-ratio": (THRESHOLDS.compression_ratio, measures.compression_ratio),
-        "estimate": (measuring.estimate, measures.estimate),
-        "agreement": (measuring.agreement, measures.agreement),
+        "estimate": (THRESHOLDS.estimate, measures.estimate),
+        "agreement": (THRESHOLDS.agreement, measures.agreement),
     }
     # "name:None" of a measure within its limits is in no list of flags, and falls out below.
     passed = {f"{name}:{limit.passed(value)}" for name, (limit, value) in limits.items()}
@@ -229,7 +205,7 @@ def flags(measures: Measures, measuring: Measuring = LIVE) -> tuple[Flag, ...]:
     return tuple(flag for flag in FLAGS if flag in passed)  # in the order of FLAGS
 
 
-def judge(measures: Measures, measuring: Measuring = LIVE) -> Quality:
+def judge(measures: Measures) -> Quality:
     """Return score and decision: an exclusion or a measure past its second limit rejects."""
     # Rounded before they are used, so that the record's own figures give its score.
     parts = Parts(
@@ -238,9 +214,7 @@ def judge(measures: Measures, measuring: Measuring = LIVE) -> Quality:
         agreement=_rounded(measures.agreement),
     )
     score, excluded = _score(parts), _excluded(measures)
-    hopeless = bool(excluded) or any(
-        flag.endswith(":reject") for flag in flags(measures, measuring)
-    )
+    hopeless = bool(excluded) or any(flag.endswith(":reject") for flag in flags(measures))
     return Quality(
         score=score,
         parts=parts,

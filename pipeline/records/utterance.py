@@ -24,10 +24,8 @@ from pipeline.core.types import (
     Word,
 )
 from pipeline.records.quality import (
-    LIVE,
     Flag,
     Measures,
-    Measuring,
     Quality,
     agreement,
     flags,
@@ -238,13 +236,11 @@ def utterance_record(
     return judged(replace(record, overhead_ms=_ms(outside_s)))
 
 
-def judged(
-    record: UtteranceRecord, estimate: float | None = None, measuring: Measuring = LIVE
-) -> UtteranceRecord:
+def judged(record: UtteranceRecord, estimate: float | None = None) -> UtteranceRecord:
     """Return the record with flags and, if it has a caption, its quality.
 
     `estimate` is a `QualityEstimator`'s judgement of the translation, 0..1; by default it comes
-    from the final's log-probability. `measuring` says whose it is, and whose the agreement.
+    from the final's log-probability.
     """
     final = record.final or FinalRecord(lang=record.lang, text="", engine="source")
     measures = Measures(
@@ -258,8 +254,8 @@ def judged(
         agreement=record.agreement,
         is_doubtful=record.is_doubtful,
     )
-    quality = None if record.final is None else judge(measures, measuring)
-    return replace(record, flags=flags(measures, measuring), quality=quality)
+    quality = None if record.final is None else judge(measures)
+    return replace(record, flags=flags(measures), quality=quality)
 
 
 def filtered_record(

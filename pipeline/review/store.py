@@ -35,8 +35,11 @@ from pipeline.session.training_pairs import (
     REJECTED,
     Pair,
     ReviewItem,
+    file_pairs,
+    operator_edits,
     parse_pair,
     parse_review_item,
+    write_pairs,
 )
 from pipeline.text.words import words
 
@@ -146,6 +149,7 @@ class Review:
         self._lock = hold_session(folder / JOURNAL)
         try:
             session = Session(folder)
+            _mend_pairs(session)
             self._items = {item.id: item for item in _to_review(session)}
             self._words = {record.id: record.words for record in session.utterances}
             self._others = _others(session)
@@ -287,6 +291,16 @@ class Review:
             reviewer=decided.reviewer,
             reviewed_utc=decided.utc,
         )
+
+
+def _mend_pairs(session: Session) -> None:
+    """Make the files of pairs, where a crash has kept the service from it."""
+    if session.utterances and not (session.folder / PAIRS).exists():
+        edits = operator_edits(session.messages)
+        try:
+            write_pairs(session.folder, file_pairs(session.utterances, edits, session.name))
+        except OSError as error:
+            raise unwritable(session.folder, error.strerror or str(error)) from None
 
 
 def _sentences(session: Session) -> dict[int, str]:

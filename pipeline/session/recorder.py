@@ -9,13 +9,13 @@ from __future__ import annotations
 import queue
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 import orjson
 import structlog
@@ -29,6 +29,7 @@ from pipeline.core.threads import Thread, described
 from pipeline.core.timestamps import utc_now
 from pipeline.core.types import Pcm
 from pipeline.protocol.caption import CaptionMessage
+from pipeline.protocol.codec import parse_caption
 from pipeline.records.events import Record, RecordsDroppedEvent, ResumedEvent
 from pipeline.records.summary import SummaryBuilder, SummaryRecord
 from pipeline.records.utterance import UtteranceRecord
@@ -38,7 +39,16 @@ from pipeline.session.recordings import KeepAudio, Recordings
 from pipeline.session.redact import Purges, event_of
 from pipeline.session.resume import Unfinished
 from pipeline.session.retention import prune_older
-from pipeline.session.training_pairs import Pairs
+from pipeline.session.training_pairs import (
+    NAMES,
+    PAIRS,
+    QUEUE,
+    file_pairs,
+    operator_edits,
+    pair_lines,
+)
+
+T = TypeVar("T")
 
 
 def make_folder(directory: Path, started_utc: datetime) -> Path:
@@ -77,8 +87,6 @@ _QUEUE = 1000
 _SLOW_S = 5.0
 """A disk that takes so long for one record is worth a word to the operator."""
 _SOUNDS = 50  # entries that may wait before sound is given up: a minute of it is 4 MB
-_AT_ONCE = 1000
-"""Records of an earlier run taken in before what they lead to is written."""
 
 
 _Work: TypeAlias = Callable[[], object]
@@ -90,8 +98,8 @@ class SessionRecorder:
 
     `diagnostics.jsonl` gets utterance, health and event records, `captions.jsonl` every final
     caption and every later edit (pipeline.session.caption_files), `transcript.<lang>.srt|vtt|txt`
-    the text as it stands, four files of pairs (pipeline.session.training_pairs) what may make the
-    models better; at the end `summary.json` says what it all came to.
+    the text as it stands; at the end four files of pairs (pipeline.session.training_pairs) what may
+    make the models better, and `summary.json` says what it all came to.
     """
 
     def __init__(
@@ -121,16 +129,19 @@ class SessionRecorder:
         try:
             self._diagnostics = LineFile(self.folder / "diagnostics.jsonl", keep=keep)
             self._captions = CaptionsByLanguage(self.folder, source, targets, keep=keep)
-            self._pairs = Pairs(self.folder, keep=keep)
         except OSError as error:
             raise unwritable(self.folder, error.strerror or str(error)) from None
         self._purges = Purges(
             self.folder,
             # The records first: they have the times of all that was said of a caption.
-            (self._diagnostics, *self._captions.journals, *self._pairs.files.values()),
+            (self._diagnostics, *self._captions.journals),
         )
         self._summary = WholeFile(self.folder / "summary.json")
-        self._files = (self._captions, self._pairs, self._diagnostics, self._summary)
+        self._pairs = {name: WholeFile(self.folder / name) for name in NAMES}
+        self._files: tuple[CaptionsByLanguage | LineFile | WholeFile, ...] = (
+            *(self._captions, self._diagnostics, self._summary),
+            *self._pairs.values(),
+        )
         self._tally = SummaryBuilder()
         self._on_fault = on_fault
         self._queue: queue.Queue[_Work | None] = queue.Queue(_QUEUE)
@@ -245,15 +256,11 @@ class SessionRecorder:
 
     def _go_on(self, earlier: Unfinished) -> None:
         """Make again from the journal and the records what is not appended to. Raises OSError."""
-        self._pairs.clear()
+        for name in NAMES:  # made again at the end
+            (self.folder / name).unlink(missing_ok=True)
         self._captions.restore(earlier.journals(self._captions.first))
-        for number, record in enumerate(earlier.records, 1):
+        for record in earlier.records:
             self._take_in(record)
-            # In portions: pairs of a whole day would else wait in memory for the first write.
-            if number % _AT_ONCE == 0:
-                self._write()
-        for message in earlier.messages:
-            self._pairs.follow(message)
         captions, last_id = len(earlier.messages), earlier.last_id
         resumed = ResumedEvent(utc=utc_now(), captions=captions, last_id=last_id)
         self._diagnostics.add(_line(resumed))
@@ -295,7 +302,7 @@ class SessionRecorder:
             self._busy_since_s = 0.0
         # No record follows any more that a held caption could wait for.
         self._captions.settle_all()
-        self._tell_dropped()
+        self._write()
         self._sum_up()
         self._write()
         for file in self._files:
@@ -305,8 +312,6 @@ class SessionRecorder:
         # A caption may come after its stretch of time was taken off the record.
         if not self._purges.takes(message):
             self._captions.files[lang].add(message)
-            if lang == self._captions.first:
-                self._pairs.follow(message)
 
     def _add_record(self, record: Record, line: bytes) -> None:
         if not self._purges.takes(record):
@@ -318,18 +323,35 @@ class SessionRecorder:
             self._recordings.add(record, pcm)
 
     def _take_in(self, record: Record) -> None:
-        if isinstance(record, UtteranceRecord):
-            self._pairs.add(record)
         self._captions.settle(record)
         self._tally.add(record)
 
+    def _file_pairs(self) -> tuple[int, int]:
+        """Make the files of pairs; return how many are good, and how many are for review.
+
+        While words still have to go none is made: `review` makes them of what is left.
+        """
+        if self.purging:
+            return 0, 0
+        journal = self._captions.files[self._captions.first].journal
+        records, messages = (
+            _parsed(self._diagnostics, parse_record),
+            _parsed(journal, parse_caption),
+        )
+        utterances = [record for record in records if isinstance(record, UtteranceRecord)]
+        filed = file_pairs(utterances, operator_edits(messages), self.folder.name)
+        for name, file in self._pairs.items():
+            file.content = pair_lines(filed[name])
+        return len(filed[PAIRS]), len(filed[QUEUE])
+
     def _sum_up(self) -> None:
+        pairs, review = self._file_pairs()
         summary = self._tally.summary(
             utc=utc_now(),
             session=self.folder.name,
             dropped_records=self.dropped,
-            pairs=len(self._pairs.accepted),
-            review=len(self._pairs.review),
+            pairs=pairs,
+            review=review,
         )
         self._diagnostics.add(_line(summary))
         self._summary.content = orjson.dumps(
@@ -363,13 +385,14 @@ class SessionRecorder:
         """Do the purges that are asked for. Raises OSError; then they are still owed."""
         if self._purges.begin():
             self._captions.remake()
+            for file in self._pairs.values():
+                file.content = None
         if self._purges.do(self._note):
             self._tally = SummaryBuilder()
             # Counters cannot be counted down, so the summary is made again of what is left.
-            for line in self._diagnostics.lines():
-                with suppress(ProtocolError):  # of a damaged line nobody can tell what it says
-                    if record := parse_record(line):
-                        self._tally.add(record)
+            for record in _parsed(self._diagnostics, parse_record):
+                if record is not None:
+                    self._tally.add(record)
 
     def _note(self, sweep: RedactionFilter) -> None:
         self._captions.remake()
@@ -377,6 +400,13 @@ class SessionRecorder:
         self._captions.flush()
         self._diagnostics.add(_line(event_of(sweep)))
         self._diagnostics.flush()
+
+
+def _parsed(file: LineFile, parse: Callable[[bytes], T]) -> Iterator[T]:
+    """Yield what the lines of a file say. Raises OSError."""
+    for line in file.lines():
+        with suppress(ProtocolError):  # of a damaged line nobody can tell what it says
+            yield parse(line)
 
 
 def _line(record: Record | SummaryRecord) -> bytes:

@@ -37,8 +37,8 @@ from pipeline.session.training_pairs import NAMES
 log = structlog.get_logger()
 
 _REVIEWED = "reviewed.jsonl"
-_MADE_AGAIN = ("report.html", "*.tmp")
-"""Files that are simply deleted: a report can be made again, the rest is left by a kill."""
+_MADE_AGAIN = ("report.html", "*.tmp", *NAMES)
+"""Files that are simply deleted: they can be made again, or are left by a kill."""
 _WHOLE = {"srt": srt, "vtt": vtt, "txt": txt}
 _REMEMBERED = 20
 
@@ -140,7 +140,7 @@ def finish_purges(directory: Path) -> None:
 
 def _finish(folder: Path, mark: Path) -> None:
     extra = [journal_name(lang) for lang in extra_targets(folder)]
-    names = (RECORDS, JOURNAL, *extra, *NAMES)
+    names = (RECORDS, JOURNAL, *extra)
     files = [LineFile(folder / name, keep=True) for name in names]
     records = files[names.index(RECORDS)]
     try:

@@ -3,14 +3,13 @@
 Every caption's pair is in one of four files: `sermon_pairs.jsonl` those nothing speaks against and
 those an operator has edited, `review_queue.jsonl` those that a person should look at
 (pipeline.review.store), with the reasons, `moderate_pairs.jsonl` those of a middling score, for
-spot checks, and `rejected_pairs.jsonl` the rest, from which an edit still makes a good pair. All
-follow the operator: an edited caption's pair gets the operator's text and goes to the first file,
-with an undone edit it goes back, a hidden caption's pair goes and comes back with its caption.
+spot checks, and `rejected_pairs.jsonl` the rest. They are made at the end of a service from its
+records and its journal, after a crash when it is reviewed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -20,7 +19,7 @@ from pydantic import TypeAdapter
 
 from pipeline.captions.board import is_by_operator
 from pipeline.core.errors import ProtocolError
-from pipeline.core.files import LineFile, do_all
+from pipeline.core.files import write_whole
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.protocol.codec import parse_json
 from pipeline.records.quality import Decision, Flag
@@ -36,8 +35,6 @@ NAMES = (PAIRS, QUEUE, MODERATE, REJECTED)
 
 OPERATOR = "operator"
 """The engine of a text that an operator has written."""
-_EDITS = 1_000
-"""Edits remembered for captions whose final comes later."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -205,149 +202,12 @@ def parse_pair(line: str | bytes) -> Pair:
     return parse_json(_PAIR, orjson.dumps(known))
 
 
-def pair_line(pair: Pair) -> bytes:
-    """Return a pair as a line of its file."""
-    return orjson.dumps(pair, option=orjson.OPT_APPEND_NEWLINE)
+def pair_lines(pairs: Iterable[Pair]) -> bytes:
+    """Return pairs as the content of their file."""
+    return b"".join(orjson.dumps(pair, option=orjson.OPT_APPEND_NEWLINE) for pair in pairs)
 
 
-class PairFile:
-    """One of the files. An edit reads it again, so that nothing of it is kept in memory."""
-
-    def __init__(self, path: Path, originals: dict[int, bytes], *, keep: bool) -> None:
-        """Make it. Raises OSError. `originals` are lines in memory, for `sift`."""
-        self.file = LineFile(path, keep=keep)
-        self._originals = originals
-        self._count = 0
-
-    def __len__(self) -> int:
-        """Return how many pairs there are."""
-        return self._count
-
-    def add(self, pair: Pair) -> None:
-        """Take a pair in."""
-        self.file.add(pair_line(pair))
-        self._count += 1
-
-    def rewrite(self, change: Callable[[bytes], bytes]) -> None:
-        """Apply `change` to every line; see LineFile. Raises OSError."""
-        self.file.rewrite(change)
-        self._count = sum(1 for _ in self.file.lines())
-
-    def sift(self, change: Callable[[bytes], bytes]) -> None:
-        """Apply `change` to the lines that are in memory."""
-        self.file.sift(change)
-        # What goes off the record is not to come back from there.
-        for key in [key for key, line in self._originals.items() if not change(line)]:
-            del self._originals[key]
-
-
-class Pairs:
-    """All files of a session."""
-
-    def __init__(self, folder: Path, *, keep: bool = False) -> None:
-        """Make them; with `keep` they stay as they are until `clear`. Raises OSError."""
-        self._originals: dict[int, bytes] = {}
-        """The pairs of captions that an operator has touched, as they were before, by id."""
-        self.files = {name: PairFile(folder / name, self._originals, keep=keep) for name in NAMES}
-        self._session = folder.name
-        self._edits: dict[int, CaptionMessage] = {}
-        self._changed: set[int] = set()
-
-    def clear(self) -> None:
-        """Begin anew: the records of a session that goes on give all pairs again.
-
-        Raises OSError.
-        """
-        for each in self.files.values():
-            each.file.clear()
-
-    @property
-    def accepted(self) -> PairFile:
-        """The pairs that nothing speaks against."""
-        return self.files[PAIRS]
-
-    @property
-    def review(self) -> PairFile:
-        """The pairs that a person should look at."""
-        return self.files[QUEUE]
-
-    def add(self, record: UtteranceRecord) -> None:
-        """Take an utterance's record."""
-        pair = pair_of(record, self._session)
-        edit = self._edits.get(record.id)  # an operator may be quicker than the final
-        if pair is not None and edit is not None:
-            self._originals[pair.id] = pair_line(pair)
-            pair = follow_edit(pair, edit)
-        if pair is not None:
-            name, filed_pair = file_pair(pair)
-            self.files[name].add(filed_pair)
-
-    def follow(self, message: CaptionMessage) -> None:
-        """Take a final caption; only what an operator did, or undid, changes anything."""
-        # An undo brings the translator's own text back, under an id that is in the list.
-        if is_by_operator(message) or message.id in self._edits:
-            self._edits[message.id] = message
-            self._changed.add(message.id)
-            # A bound: an operator who edits all day must not fill the memory.
-            if len(self._edits) > _EDITS:
-                oldest = next(iter(self._edits))
-                del self._edits[oldest]
-                self._originals.pop(oldest, None)
-                self._changed.discard(oldest)
-
-    def flush(self) -> None:
-        """Write what the files lack. Raises the first OSError; what is not written waits."""
-        if self._changed:
-            filed = {key for name in NAMES for key in self._refile(name)}
-            self._bring_back(self._changed - filed)
-            self._changed.clear()
-        do_all(each.file.flush for each in self.files.values())
-
-    def close(self) -> None:
-        """Close the files."""
-        for each in self.files.values():
-            each.file.close()
-
-    def _refile(self, name: str) -> set[int]:
-        """Bring the edited pairs of one file up to date; those that belong elsewhere go there.
-
-        Returns the ids of those that it had.
-        """
-        leaving: dict[int, Filed] = {}
-        found: set[int] = set()
-
-        def change(line: bytes) -> bytes:
-            try:
-                # Only the id is looked at: of hundreds of lines one or two have changed.
-                if (key := orjson.loads(line)["id"]) not in self._changed:
-                    return line
-                # Each version is made of the first: an edit takes away what an undone one needs.
-                kept = self._pair_now(key, self._originals.setdefault(key, line))
-            except (ValueError, KeyError, TypeError, ProtocolError):
-                return line  # damaged: nobody can tell whose it is
-            found.add(key)
-            if kept is None:
-                return b""
-            home, filed_pair = file_pair(kept)
-            if home == name:
-                return pair_line(filed_pair)
-            # Added only below: a rewrite that fails must not leave the pair in two files.
-            leaving[key] = home, filed_pair
-            return b""
-
-        self.files[name].rewrite(change)
-        for home, pair in leaving.values():
-            self.files[home].add(pair)
-        return found
-
-    def _bring_back(self, changed: Iterable[int]) -> None:
-        """File the pairs of captions that were hidden and are not any more."""
-        for key in sorted(changed):
-            kept = self._pair_now(key, self._originals.get(key))
-            if kept is not None:
-                name, filed_pair = file_pair(kept)
-                self.files[name].add(filed_pair)
-
-    def _pair_now(self, key: int, original: bytes | None) -> Pair | None:
-        """Return a pair as its caption is now; None where that is hidden, or there is no pair."""
-        return follow_edit(parse_pair(original), self._edits[key]) if original else None
+def write_pairs(folder: Path, filed: Mapping[str, Sequence[Pair]]) -> None:
+    """Write the files of a session's pairs, each in one step. Raises OSError."""
+    for name in NAMES:
+        write_whole(folder / name, pair_lines(filed[name]))

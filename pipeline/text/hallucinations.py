@@ -10,16 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from pipeline.core.languages import LANGUAGES, words_of_all
 from pipeline.core.types import Recognition
 from pipeline.text import repetition
 from pipeline.text.words import is_unspaced, words
-
-if TYPE_CHECKING:  # a recognizer's process would take a quarter of a second longer to start
-    from pipeline.config.schema import Stt
 
 QUIET_DBFS = -45.0
 """Root mean square below which an utterance is quiet: speech is 15 to 30 dB louder."""
@@ -57,22 +52,13 @@ _WEAK = words_of_all(language.weak for language in LANGUAGES.values())
 # Of all languages: over silence models write English whatever they are told to hear.
 
 
-@dataclass(frozen=True, slots=True)
-class WhisperLimits:
-    """Whisper's own limits, which `[stt]` has until it is set otherwise."""
-
-    no_speech_prob: float = 0.6
-    avg_logprob: float = -1.0
-    compression_ratio: float = 2.4
+# Whisper's own limits.
+_NO_SPEECH_PROB = 0.6
+_LEAST_LOGPROB = -1.0
+_MOST_COMPRESSION = 2.4
 
 
-def reason(
-    recognition: Recognition,
-    text: str,
-    level_dbfs: float,
-    duration_s: float,
-    limits: Stt | WhisperLimits,
-) -> str:
+def reason(recognition: Recognition, text: str, level_dbfs: float, duration_s: float) -> str:
     """Return why `text` must not be shown, "" when it may.
 
     `empty` no words in it; `no-speech` Whisper heard none and is unsure; `guess` it is not sure of
@@ -81,19 +67,19 @@ def reason(
     over silence, and it was quiet or uncertain; `too-fast` more words than fit into `duration_s`.
     """
     found = words(_ANNOTATION.sub(" ", text))
-    silent = _above(recognition.no_speech_prob, limits.no_speech_prob)
+    silent = _above(recognition.no_speech_prob, _NO_SPEECH_PROB)
     unsure = silent or _below(recognition.avg_logprob, UNSURE_LOGPROB)
     quiet = level_dbfs < QUIET_DBFS
     worship = _WORSHIP.issuperset(found)
     # Where each letter is a word nothing is known of worship, and one word said again looks longer.
     patient = worship or is_unspaced(text)
-    repetitive = _above(recognition.compression_ratio, limits.compression_ratio)
+    repetitive = _above(recognition.compression_ratio, _MOST_COMPRESSION)
     # "Amen", "Hosanna": words of worship are alike in all languages, and pass below.
     least = UNSURE_OTHER_LANG_PROB if unsure else OTHER_LANG_PROB
     foreign = _below(recognition.lang_prob, least) and duration_s >= _LANG_S
     signs = {
         "empty": not found,
-        "no-speech": silent and _below(recognition.avg_logprob, limits.avg_logprob),
+        "no-speech": silent and _below(recognition.avg_logprob, _LEAST_LOGPROB),
         "guess": _below(recognition.avg_logprob, NO_SENSE_LOGPROB),
         "other-language": foreign and not worship,
         "repetition": _loops(found, _WORSHIP_COUNT if patient else _LOOP_COUNT),

@@ -21,10 +21,8 @@ _NEAR = 1.1
 """Trials within a tenth of the quickest count as equal: less is noise, or not worth its cost."""
 _WORSE = 0.01
 _WORDS_WORSE = 2
-"""The word error rate, or the words of a short test, that a shorter window may cost."""
-_ENOUGH_WORDS = 100
+"""The word error rate, or the words of a short test, that a quicker trial may cost."""
 _MOST_THREADS = 16
-_WINDOWS = (10.0, 30.0)
 _BATCHES = (128, 512)
 _DRAFTS = (0, 2, 4, 8)
 
@@ -113,7 +111,6 @@ def steps(role: Role, settings: Settings, machine: Machine, layers: int = 0) -> 
         return [
             Step(tuple(places)),
             _threads("stt.threads", machine.cores, stt.threads),
-            *_windows(stt.window_s),
         ]
     # Half of the layers, for a GPU whose memory is too small for all.
     on_gpu = dict.fromkeys([0, layers // 2, -1]) if machine.llama_gpu else [0]
@@ -123,7 +120,6 @@ def steps(role: Role, settings: Settings, machine: Machine, layers: int = 0) -> 
     return [
         _each("translate.final.gpu_layers", list(on_gpu)),
         _threads("translate.final.threads", half, final.threads),
-        _each("translate.final.flash_attention", [True, False]),
         _each("translate.final.batch", sorted({*_BATCHES, final.batch})),
         _each("translate.final.draft", sorted({*drafts, final.draft} if len(drafts) > 1 else {0})),
     ]
@@ -134,17 +130,15 @@ def on_gpu(values: Values) -> bool:
     return values.get("stt.device") == "cuda" or values.get("translate.final.gpu_layers", 0) != 0
 
 
-def choose(trials: Sequence[Trial], set_now: Values) -> Trial | None:
+def choose(trials: Sequence[Trial]) -> Trial | None:
     """Return the first trial that is nearly as quick as the quickest; None if none worked.
 
-    Left out are trials that mishear clearly more words than the best, and those of a shorter window
-    than is set now if too few words were heard to tell.
+    Left out are trials that mishear clearly more words than the best.
     """
     worked = [(trial, trial.figures) for trial in trials if trial.figures is not None]
     rates = [f.word_error_rate for _, f in worked if f.word_error_rate is not None]
     if rates:
         worked = [(t, f) for t, f in worked if _hears(f, min(rates))]
-    worked = [(t, f) for t, f in worked if f.words >= _ENOUGH_WORDS or not _shorter(t, set_now)]
     if not worked:
         return None
     # The cheapest come first, so the first that is quick enough is the one to take.
@@ -162,21 +156,6 @@ def _hears(figures: Figures, best: float) -> bool:
     # In a short test one word is more than a hundredth, and means nothing.
     allowed = max(_WORSE, _WORDS_WORSE / figures.words if figures.words else 0.0)
     return figures.word_error_rate is None or figures.word_error_rate <= best + allowed
-
-
-def _shorter(trial: Trial, set_now: Values) -> bool:
-    key = "stt.window_s"
-    return key in trial.values and float(trial.values[key]) < float(set_now[key])
-
-
-def _windows(now: float) -> list[Step]:
-    """Return windows longer than the one set; none if it is the model's own.
-
-    Shorter ones are not tried: the demo sermon was spoken by machines, and a window that loses
-    nothing of it may lose full stops and words of human voices.
-    """
-    longer = [window for window in _WINDOWS if window > now]
-    return [_each("stt.window_s", [now, *longer])] if now and longer else []
 
 
 def _each(key: str, values: Sequence[Value]) -> Step:

@@ -8,10 +8,8 @@ from pathlib import Path
 
 from pipeline.config.loader import leaves
 from pipeline.config.schema import Settings
-from pipeline.models.automatic import own_pauses
 from pipeline.models.library import ModelLibrary
 from pipeline.models.registry import CAPTION_ROLES, Role
-from pipeline.tuning.endpoint import Pauses, propose
 from pipeline.tuning.plan import Machine, Trial, Values
 from pipeline.tuning.trials import Tuning, model_name, model_path
 from pipeline.tuning.verdicts import (
@@ -50,18 +48,8 @@ class Tuned:
         return self.complete and all(verdict.ok for verdict in self.verdicts)
 
 
-def conclude(
-    done: Tuning,
-    settings: Settings,
-    machine: Machine,
-    *,
-    complete: bool,
-    pauses: Pauses | None = None,
-) -> Tuned:
-    """Return the result of the trials so far, and what the church's own pauses say.
-
-    Raises ModelError for the registry.
-    """
+def conclude(done: Tuning, settings: Settings, machine: Machine, *, complete: bool) -> Tuned:
+    """Return the result of the trials so far. Raises ModelError for the registry."""
     models = list(ModelLibrary.of(settings).known.values())
     flat = dict(leaves(settings.model_dump()))
     figures = {r: trial.figures for r, trial in done.chosen.items() if trial.figures is not None}
@@ -90,10 +78,6 @@ def conclude(
             *judge_gpu(machine),
         ]
     verdicts += judge_processor(machine)
-    endpoint = propose(pauses, settings.vad.fitted(own_pauses(settings))) if pauses else None
-    if endpoint:
-        chosen |= endpoint.values
-        verdicts.append(Verdict("pauses", ok=True, message=endpoint.why))
     return Tuned(
         complete=complete,
         machine=machine,

@@ -122,7 +122,7 @@ class Tuning:
                 tried.append(replace(known[key], tried=alternative))
                 self.trials.append(tried[-1])
                 yield tried[-1]
-            best = plan.choose(tried, set_now)
+            best = plan.choose(tried)
             rivals = [t for t in tried if t is best or t.tried.items() <= set_now.items()]
             # Once more, one after the other: what ran first may have had the quieter minute.
             if best is not None and len(rivals) == 2:
@@ -131,7 +131,7 @@ class Tuning:
                     again = replace(self._try(role, rival.values, work), tried=rival.tried)
                     tried[tried.index(rival)] = plan.quicker(rival, again)
                 self.trials[-len(tried) :] = tried
-                best = plan.choose(tried, set_now)
+                best = plan.choose(tried)
             if best is None:
                 raise self._error
             values = dict(best.values)

@@ -217,7 +217,7 @@ class Transcribe(Worker):
         """Return why a text cannot be shown, "" if it can."""
         length_s = len(transcript.utterance.pcm) / SAMPLE_RATE
         told = (transcript.recognition, transcript.raw_text, transcript.level_dbfs)
-        why = reason(*told, length_s, self.settings.stt)
+        why = reason(*told, length_s)
         return why or gibberish(transcript.raw_text, transcript.lang)
 
     def _with_rest(self, last: Transcript, utterance: Utterance) -> Transcript:

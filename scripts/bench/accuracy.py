@@ -32,11 +32,12 @@ from pipeline.core.resources import bundled
 from pipeline.core.types import SAMPLE_RATE, Pcm
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines.process.factory import recognizer
-from pipeline.evaluation.voices import read_voices, score_text
+from pipeline.evaluation.voices import read_voices
 from pipeline.text.hallucinations import reason
 from scripts.bench.machine import machine
 from scripts.bench.recordings import read_audio, utterances
 from scripts.bench.report_section import markdown, show, write
+from scripts.support.voice_score import score_text
 
 _PAUSE_S = 0.25
 """Below `vad.silence_ms`: sentences follow each other without a cut."""
@@ -167,7 +168,7 @@ def measure(settings: Settings, spoken: Sequence[Material], *, show: bool = Fals
             audio_s += len(pcm) / SAMPLE_RATE
             tails += heard.lost_tail_s > 0
             recovered += heard.tail_recovered
-            why = reason(heard, heard.text, level_dbfs(pcm), len(pcm) / SAMPLE_RATE, settings.stt)
+            why = reason(heard, heard.text, level_dbfs(pcm), len(pcm) / SAMPLE_RATE)
             filtered += bool(why)
             texts.append("" if why else heard.text)
         score = score_text([each.text], " ".join(texts))

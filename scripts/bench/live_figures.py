@@ -10,7 +10,6 @@ from typing import Any
 from pipeline.captions.subtitles import cues
 from pipeline.core.percentiles import nearest_rank
 from pipeline.evaluation.accuracy import chrf_and_bleu
-from pipeline.evaluation.voices import score_text
 from pipeline.records.utterance import UtteranceRecord
 from scripts.bench.live import LiveRun
 from scripts.bench.recordings import Material
@@ -28,6 +27,7 @@ from scripts.bench.sightings import (
 )
 from scripts.bench.streaming import emissions_with_finals, emissions_with_partials, long_yaal_s
 from scripts.bench.word_lag import final_delays_s, recognized_words, word_lags_s
+from scripts.support.voice_score import score_text
 
 MEASURES = {
     "last syllable to draft, detected": "last_syllable_to_partial_ms",

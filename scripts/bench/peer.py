@@ -36,7 +36,6 @@ from pipeline.core.resources import bundled
 from pipeline.core.types import BLOCK_SAMPLES, SAMPLE_RATE, Pcm
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines.process import factory
-from pipeline.evaluation.voices import score_text
 from pipeline.models.library import ModelLibrary
 from pipeline.models.resolve import resolve
 from pipeline.protocol.caption import CaptionMessage, SourceText, TargetText
@@ -49,6 +48,7 @@ from scripts.bench.report_section import markdown, show, write
 from scripts.bench.sightings import History, Sighting, erasure, histories, recognized
 from scripts.bench.word_lag import recognized_words, word_lags_s
 from scripts.bench.word_times import WordAligner
+from scripts.support.voice_score import score_text
 
 STEP_S = 1.0
 """New sound between two recognitions (`--min-chunk-size`)."""

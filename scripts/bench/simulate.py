@@ -58,7 +58,6 @@ from pipeline.engines.llama_cpp.speculative import Bias
 from pipeline.engines.process import factory
 from pipeline.engines.protocols import Recognizer, Scorer, Translator, never
 from pipeline.evaluation.accuracy import chrf_and_bleu
-from pipeline.evaluation.voices import score_text
 from pipeline.models.automatic import own_pauses
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.workers.degradation import Degradation
@@ -81,6 +80,7 @@ from scripts.bench.sightings import (
     reopenings,
 )
 from scripts.bench.word_lag import final_delays_s, recognized_words, word_lags_s
+from scripts.support.voice_score import score_text
 
 T = TypeVar("T")
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pipeline.evaluation.word_errors import partners
 from pipeline.text.words import words
 from scripts.bench.recordings import SpokenWord
 from scripts.bench.sightings import History, StandingWord, recognized, standing
+from scripts.support.voice_score import partners
 
 _EARLY_S = 0.5
 """The voice detector may end an utterance so long before a last faint sound."""

@@ -31,7 +31,6 @@ from pipeline.engines.process import factory
 from pipeline.engines.protocols import Recognizer
 from pipeline.evaluation.reference import read_recording
 from pipeline.evaluation.voices import read_voices
-from pipeline.evaluation.word_errors import partners
 from pipeline.models.library import ModelLibrary
 from pipeline.models.resolve import resolve
 from pipeline.text.words import words
@@ -43,6 +42,7 @@ from scripts.bench.recordings import (
     times_file,
     utterances,
 )
+from scripts.support.voice_score import partners
 
 MODEL = "whisper-base"
 _HOP = 160

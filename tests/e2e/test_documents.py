@@ -63,7 +63,6 @@ RUN = {
     "score last": 0,
     f"score {NAME} --estimator cometkiwi": "comet-missing",
     "learn collect": 0,
-    "learn limits": "limits-too-few",
     "learn judge": "judge-too-few",
     "learn rollback": "nothing-deployed",
     "learn remove SESSION": 0,

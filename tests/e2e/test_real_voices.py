@@ -16,14 +16,14 @@ import soxr
 from pipeline.audio.level import level_dbfs
 from pipeline.audio.segmenter import Segmenter
 from pipeline.audio.silero_vad import Silero
-from pipeline.config.schema import Stt, Vad
+from pipeline.config.schema import Vad
 from pipeline.core.resources import bundled
 from pipeline.core.types import BLOCK_SAMPLES, SAMPLE_RATE, AudioBlock, Pcm
 from pipeline.engines.ctranslate2.whisper import Whisper
-from pipeline.evaluation.voices import score_text
 from pipeline.text.hallucinations import reason
 from scripts.bench.accuracy import Material, material
 from scripts.demo.music import organ
+from scripts.support.voice_score import score_text
 from tests.support.needs import needs_file, needs_program
 
 pytestmark = pytest.mark.slow
@@ -52,7 +52,7 @@ def spoken() -> list[Material]:
 def captions(whisper: Whisper, pcm: Pcm) -> str:
     """Return the text that would be shown for an utterance."""
     heard = whisper.recognize(pcm, final=True)
-    hidden = reason(heard, heard.text, level_dbfs(pcm), len(pcm) / SAMPLE_RATE, Stt())
+    hidden = reason(heard, heard.text, level_dbfs(pcm), len(pcm) / SAMPLE_RATE)
     return "" if hidden else heard.text
 
 

@@ -21,6 +21,7 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.daemon.life import supervisor
 from scripts.support.program import environment, started
 from tests.support.daemon import (
     DURATION_S,
@@ -176,7 +177,11 @@ def test_while_displays_are_told_goodbye(tmp_path: Path) -> None:
     assert end_event(service)["unfinished"] == 0
 
 
-def test_a_hangup_reads_the_dictionary_again_and_ends_nothing(tmp_path: Path) -> None:
+def test_a_hangup_reads_the_dictionary_again_and_ends_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Else it would be read again without one.
+    monkeypatch.setattr(supervisor, "WATCH_S", 3600.0)
     own = tmp_path / "own.toml"
     rule = '[[rule]]\nhear = ["number"]\nwrite = "{}"\nexample = "number"\nbecomes = "{}"\n'
     own.write_text(rule.format("Numbers", "Numbers"))
@@ -199,7 +204,6 @@ def test_a_hangup_reads_the_dictionary_again_and_ends_nothing(tmp_path: Path) ->
         flags={
             "dictionary.enabled": True,
             "dictionary.file": str(own),
-            "dictionary.watch_s": 3600.0,
         },
     )
     assert service.run(beside) == 0

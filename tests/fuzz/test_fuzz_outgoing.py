@@ -36,8 +36,8 @@ from pipeline.core.types import SAMPLE_RATE, Caption, Cause, Recognition, Transc
 from pipeline.outputs.outlet import Outlet
 from pipeline.protocol.codec import parse
 from pipeline.session.past_services import PastServices
-from pipeline.session.reader import RECORDS
-from pipeline.session.training_pairs import NAMES
+from pipeline.session.reader import RECORDS, Session
+from pipeline.session.training_pairs import file_pairs, operator_edits, pair_lines
 from scripts.support.web_recorder import WebRecorder
 from tests.support.daemon import Service
 from tests.support.fakes import FakeTranslator
@@ -347,8 +347,10 @@ class Hall:
                 lang = path.name.split(".")[1]
                 assert found <= self.allowed(lang), f"{path.name}"
         hidden = set().union(*(self.said[key].made for key in self.hidden_everywhere()))
-        for name in NAMES:
-            assert not words((folder / name).read_bytes()) & hidden, f"hidden, and in {name}"
+        session = Session(folder)
+        edits = operator_edits(session.messages)
+        for name, filed in file_pairs(session.utterances, edits, folder.name).items():
+            assert not words(pair_lines(filed)) & hidden, f"hidden, and in {name}"
         seen = self.allowed("es") | self.allowed("en")
         past = PastServices(self.folder)
         with suppress(SessionError):  # nothing is left of it

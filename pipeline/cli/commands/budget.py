@@ -8,9 +8,7 @@ from contextlib import suppress
 from dataclasses import asdict
 
 import psutil
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
@@ -27,7 +25,6 @@ from pipeline.tuning.budget import (
     GPUS,
     RAM_BANDWIDTH,
     SERVICE_BYTES,
-    KnownGpu,
     Level,
     Need,
     Place,
@@ -48,7 +45,6 @@ _EPILOG = """\
 examples:
   stark-translate budget                      this machine
   stark-translate budget --gpu "RTX 3060"     one that you think of buying
-  stark-translate budget --all-gpus           every level on every GPU that is known
 
 Sizes are those of the files, the rest is worked out: `tune` measures. Speeds are what llama.cpp
 reaches of a memory's bandwidth as others report it.
@@ -56,17 +52,11 @@ exit codes: 0 the models of the settings fit, 1 they do not
 """
 
 
-_LARGE = 1_000_000_000
-"""Smaller ones fit every GPU."""
-
-
 def add(commands: Commands) -> None:
     """Describe the command."""
     parser = add_command(commands, "budget", _budget, _SAYS, _EPILOG)
-    which = parser.add_mutually_exclusive_group()
-    which.add_argument("--gpu", metavar="NAME", help="estimate for another GPU")
-    which.add_argument("--all-gpus", action="store_true", help="estimate for all known GPUs")
     option = parser.add_argument
+    option("--gpu", metavar="NAME", help="estimate for another GPU")
     option("--bandwidth", type=float, metavar="GB/S", help="memory bandwidth to assume")
     option("--json", action="store_true", help="print one JSON object")
 
@@ -78,8 +68,6 @@ def _budget(arguments: argparse.Namespace) -> int:
         raise UsageError("option-bad-value", message, "Give one above 0, such as 40.")
     models = _Models(settings)
     needs = models.needs(models.final) if models.final else models.others(on_gpu=None)
-    if arguments.all_gpus:
-        return _compare(models, arguments)
     places = _places(arguments)
     levels = {place.name: models.levels(place) for place in places}
     here = places[0]
@@ -97,31 +85,6 @@ def _budget(arguments: argparse.Namespace) -> int:
     for place in places:
         console.print(_table(place, levels[place.name]))
     return 0 if ok else 1
-
-
-def _compare(models: _Models, arguments: argparse.Namespace) -> int:
-    """Show every level on every GPU that is known."""
-    ram = psutil.virtual_memory().available
-    rows = {gpu: models.levels(_bought(gpu, ram, arguments.bandwidth), _LARGE) for gpu in GPUS}
-    if arguments.json:
-        report = {gpu.name: [asdict(level) for level in levels] for gpu, levels in rows.items()}
-        print_json(report)
-        return 0
-    says = "tokens/s, or what does not fit, with all else on the same GPU"
-    table = Table(caption=says, box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    for title in ("GPU", "memory"):
-        table.add_column(title, no_wrap=True)
-    for level in next(iter(rows.values())):
-        name = level.model.removeprefix("translategemma-").replace("-", "\n", 1)
-        table.add_column(Text(name), justify="right", no_wrap=True)
-    for gpu, levels in rows.items():
-        cells = [_pace(level) if level.fits else Text("no", "red") for level in levels]
-        table.add_row(gpu.name, f"{gpu.memory_gb:g} GB", *cells)
-    # Never narrower than its figures: a terminal breaks lines, a table would drop words.
-    shown = Console(highlight=False)
-    least = Measurement.get(Console(width=200), shown.options.update(width=200), table).maximum
-    Console(highlight=False, width=max(shown.width, least)).print(table)
-    return 0
 
 
 class _Models:
@@ -154,13 +117,13 @@ class _Models:
         """Return what everything needs as the settings have it."""
         return [*self.others(on_gpu=None), *writing_needs(final)]
 
-    def levels(self, place: Place, least_bytes: int = 0) -> list[Level]:
-        """Return the final translators of at least that size, with all else beside each."""
+    def levels(self, place: Place) -> list[Level]:
+        """Return every final translator, with all else beside it."""
         others = self.others(on_gpu=place.has_gpu)
         return [
             level_of(self._writing(model.name, on_gpu=place.has_gpu), others, place)
             for model in self._known.values()
-            if model.role == "gemma" and model.size_bytes >= least_bytes
+            if model.role == "gemma"
         ]
 
     def _writing(self, name: str, *, on_gpu: bool | None = None) -> Writing:
@@ -190,14 +153,11 @@ def _places(arguments: argparse.Namespace) -> list[Place]:
             names = ", ".join(each.name for each in GPUS)
             message = f"--gpu: nothing is known of {arguments.gpu!r}."
             raise UsageError("gpu-unknown", message, f"Known are {names}.")
-        return [_bought(gpu, ram, asked)]
+        pace = asked or gpu.bandwidth
+        return [Place(gpu.name, round(gpu.memory_gb * 1e9), ram, pace, has_gpu=True)]
     # Only the first: an engine uses one GPU.
     here = [_installed(gpu, ram, asked) for gpu in gpus()[:1]]
     return [*here, Place("the processor", 0, ram, asked or RAM_BANDWIDTH, has_gpu=False)]
-
-
-def _bought(gpu: KnownGpu, ram: int, bandwidth: float | None) -> Place:
-    return Place(gpu.name, round(gpu.memory_gb * 1e9), ram, bandwidth or gpu.bandwidth, True)
 
 
 def _installed(gpu: Gpu, ram: int, bandwidth: float | None) -> Place:

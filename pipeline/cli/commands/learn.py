@@ -14,7 +14,7 @@ from pipeline.church.fidelity.doubt import OWN, in_use
 from pipeline.cli.commands.learn_models import add_model_steps, add_step, opened, progress
 from pipeline.cli.commands.learn_training import add_training_steps
 from pipeline.cli.options import Commands, Run, add_group, add_sessions, path
-from pipeline.core.errors import LearningError, UsageError
+from pipeline.core.errors import LearningError
 from pipeline.dictionary.store import Dictionary, common_words
 from pipeline.learning.cycle import config_options, is_serving, keep_focus, plan, run
 from pipeline.learning.data.collect import Collected, CollectSettings, collect, remove
@@ -22,14 +22,6 @@ from pipeline.learning.data.corpora import read_general
 from pipeline.learning.data.folder import DataFolder
 from pipeline.learning.focus import Focus
 from pipeline.learning.judge import fit_judge, reviewed, write_judge
-from pipeline.learning.limits import OWN as LIMITS
-from pipeline.learning.limits import (
-    FittedLimit,
-    fit_limits,
-    limits_in_use,
-    reviewed_measures,
-    write_limits,
-)
 from pipeline.learning.mix.mix import MixSettings
 from pipeline.learning.mix.mix_files import Sources, mix
 from pipeline.session.reader import find_session, sessions
@@ -43,7 +35,6 @@ steps, in the order of a month:
   stark-translate learn collect                 after each service: pairs, sound, what is doubtful
   stark-translate review last                   correct the doubtful ones, then collect again
   stark-translate learn judge                   mark doubtful captions as your reviews say
-  stark-translate learn limits                  flag and reject pairs as your reviews say
   stark-translate learn mix                     once a month: what the translators are trained on
   stark-translate learn translate               trains on it, on any machine with a checkout
   stark-translate learn hear                    trains the recognizer on the sound that is kept
@@ -67,19 +58,9 @@ def add(commands: Commands) -> None:
     option("--demos", action="store_true", help="include demos")
     says = "Fit the judge of doubtful captions to your reviews."
     _add_reading(steps, "judge", _judge, says, "how good it is")
-    says = "Fit the quality limits of training pairs to your reviews."
-    _add_reading(steps, "limits", _limits, says, "what they would be")
     says = "Make a training mix of collected pairs, Bible, glossary and general pairs."
     option = add_step(steps, "mix", _mix, says).add_argument
     option("--out", type=path, metavar="DIR", help="folder to write (mix in the data folder)")
-    option("--bible", type=path, metavar="FILE", help="table: book, chapter, verse, texts")
-    option(
-        "--versions",
-        nargs="+",
-        default=["en_nheb:es_rv1909", "en_bbe:es_rv1909", "en_asv:es_rv1909"],
-        metavar="SOURCE:TARGET",
-        help="columns of --bible, most modern first (%(default)s)",
-    )
     option("--glossary", type=path, metavar="FILE", help="table: term, tab, translation")
     option("--general", type=path, metavar="FILE", help="general pairs (learn.general)")
     says = "use own pairs only, nothing that ships"
@@ -170,31 +151,6 @@ def _judge(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _limits(arguments: argparse.Namespace) -> int:
-    settings, _ = opened(arguments)
-    directory = Path(settings.session.directory)
-    decided = reviewed_measures(_folders(arguments, directory))
-    fitted = fit_limits(decided, limits_in_use(directory))
-    for each in fitted:
-        print(_told(each))
-    better = [each for each in fitted if each.is_better]
-    if not better:
-        print("The limits in use are as good: they stay.")
-    elif not arguments.dry_run:
-        write_limits(better, directory)
-        print(f"`stark-translate score` uses {directory / LIMITS}; delete it to go back.")
-    return 0
-
-
-def _told(fitted: FittedLimit) -> str:
-    return (
-        f"{fitted.measure}: flag below {fitted.limit.flag:g}, reject below {fitted.limit.reject:g}"
-        f" ({fitted.reviewed} reviewed, {fitted.wrong} wrong). Of the third held out it flags"
-        f" {fitted.caught:.0%} of the wrong and {fitted.marked:.0%} of the right;"
-        f" in use {fitted.caught_in_use:.0%} and {fitted.marked_in_use:.0%}."
-    )
-
-
 def _tell(made: Collected, data: DataFolder, *, dry_run: bool) -> None:
     console = Console(highlight=False)
     told = f"{len(made.new)} sessions read, {made.unchanged} unchanged, {made.sessions} in all"
@@ -228,16 +184,10 @@ def _tell(made: Collected, data: DataFolder, *, dry_run: bool) -> None:
 
 def _mix(arguments: argparse.Namespace) -> int:
     settings, data = opened(arguments)
-    versions = [tuple(version.split(":")) for version in arguments.versions]
-    if any(len(version) != 2 for version in versions):
-        message = "--versions names columns in pairs."
-        raise UsageError("versions-malformed", message, "Such as: en_nheb:es_rv1909")
     named = arguments.general or settings.learn.general
     general = Path(named) if named else None
     dictionary = Dictionary(settings)
     sources = Sources(
-        bible=arguments.bible,
-        versions=[(version[0], version[1]) for version in versions],
         glossary=arguments.glossary,
         general=general,
         rules=dictionary.lexicon.rules,

@@ -5,12 +5,9 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal, get_args
-
-from rich.console import Console
-from rich.table import Table
 
 from pipeline.cli.commands.learn_models import add_step, count_of, opened, progress
 from pipeline.cli.options import Commands, Run, path, settings_of
@@ -18,32 +15,22 @@ from pipeline.config.schema import Settings
 from pipeline.core import logs
 from pipeline.core.errors import ConfigError, UsageError
 from pipeline.dictionary.store import Dictionary
-from pipeline.engines.ctranslate2.marian import Marian
 from pipeline.engines.process.factory import recognizer, recognizer_spec
-from pipeline.engines.process.model_specs import gemma_spec
 from pipeline.engines.prompts import Style
 from pipeline.engines.protocols import Translator
-from pipeline.engines.specification import make_translator
-from pipeline.learning.compare import weights_of
 from pipeline.learning.data.folder import AUDIO, DataFolder
-from pipeline.learning.measuring import SentenceSet, few_sentences, sentence_sets
 from pipeline.learning.teach.teacher import TEACHER_ENGINES, Asked, Teacher, choose_teacher
 from pipeline.learning.teach.teaching import (
-    MEASURE,
     MIX,
     Lesson,
-    Row,
     TeachingOrder,
-    gap_closed,
-    measure,
     teach,
-    write_rows,
     write_student_mix,
 )
 from pipeline.learning.training import TrainingOrder, commands, require_trainers, train
 from pipeline.models.automatic import require_languages, translator_name
 from pipeline.models.library import ModelLibrary
-from pipeline.models.registry import KEYS, Role
+from pipeline.models.registry import KEYS
 from pipeline.models.resolve import resolve
 
 
@@ -83,14 +70,12 @@ def add_training_steps(steps: Commands) -> None:
     option("--teacher-prompt", choices=["auto", *get_args(Style)], default="", help=says)
     option("--base", default="", help="student to start from (the model in use)")
     option("--levels", default="", help="levels of a Gemma, such as Q8_0,Q4_K_M (all)")
-    says = "model trained on references only, to compare with"
-    option("--fine-tuned", type=path, metavar="DIR", help=says)
     option("--mix", type=path, metavar="DIR", help="training mix (mix in the data folder)")
     says = "folder to write (distill, or distill-gemma, in the data folder)"
     option("--out", type=path, metavar="DIR", help=says)
     says = "1: learn from the whole mix; 2: go on with its sermons (%(default)s)"
     option("--round", type=int, choices=[1, 2], default=1, help=says)
-    says = "measured of each set (all)"
+    says = "of each set that a Gemma's levels translate (all)"
     option("--sentences", type=count_of, default=0, metavar="N", help=says)
 
 
@@ -209,38 +194,8 @@ def _distill(arguments: argparse.Namespace) -> int:
     counts = write_student_mix(teaching, _taught(teaching, teachers))
     print(f"{counts['teacher']} pairs are the teacher's, {counts['reference']} as they were")
     made = train(training, on_line=lambda line: print(line, file=sys.stderr, flush=True))
-    fine_tuned = arguments.fine_tuned or data.path / arguments.student / "model"
-    students = {"base": training.base, "fine-tuned": fine_tuned, "distilled": made}
-    here = dict(_measurable(students, training.role))
-    sets = few_sentences(sentence_sets(data, teaching.langs), arguments.sentences)
-    engines = {name: _student(model, teacher.settings) for name, model in here.items()}
-    rows = _rows(engines, teachers[0], sets)
-    write_rows(teaching, rows, [weights_of(model) for model in here.values()])
-    _show_rows(rows)
     print(f"The model is in {made}; now: stark-translate learn compare ... --role {training.role}")
     return 0
-
-
-def _measurable(models: Mapping[str, Path], role: Role) -> Iterator[tuple[str, Path]]:
-    """Yield what an engine can load: there need not be a fine-tuned one, nor a GGUF of a base."""
-    for name, model in models.items():
-        if role == "marian" and model.is_dir():
-            yield name, model
-        if role == "gemma":
-            # Of several levels the largest, which has lost least.
-            files = [model] if model.is_file() else model.glob("*.gguf")
-            largest = max(files, key=lambda file: file.stat().st_size, default=None)
-            if largest is not None:
-                yield name, largest
-
-
-def _student(model: Path, settings: Settings) -> Translator:
-    """Return the engine of a student. Raises ModelError."""
-    if model.is_dir():
-        return Marian(model, target=settings.translate.target)
-    values = {"engine": "gemma", "model": str(model), "prompt": "auto"}
-    final = settings.translate.final.model_copy(update=values)
-    return make_translator(gemma_spec(settings, final, "translate.final"))
 
 
 def _asked(arguments: argparse.Namespace) -> Asked:
@@ -304,32 +259,3 @@ def _taught(order: TeachingOrder, teachers: Sequence[Translator]) -> list[Lesson
             on_start=lambda done, total: bars.update(task, completed=done, total=total),
             on_lesson=lambda: bars.update(task, advance=1),
         )
-
-
-def _rows(
-    engines: Mapping[str, Translator], teacher: Translator, sets: Sequence[SentenceSet]
-) -> dict[str, Row]:
-    """Measure each engine; the teacher is last."""
-    rows = {}
-    sentences = sum(len(each.sentences) for each in sets)
-    with progress() as bars:
-        task = bars.add_task("measuring", total=sentences * (len(engines) + 1))
-        for name, engine in engines.items():
-            engine.load()
-            rows[name] = measure(name, engine, sets, lambda: bars.update(task, advance=1))
-        rows["teacher"] = measure("teacher", teacher, sets, lambda: bars.update(task, advance=1))
-    return rows
-
-
-def _show_rows(rows: Mapping[str, Row]) -> None:
-    console = Console(highlight=False)
-    table = Table(title=MEASURE)
-    sets = list(rows["teacher"].scores)
-    for name in ("", *sets):
-        table.add_column(name, justify="right" if name else "left")
-    for row in rows.values():
-        table.add_row(row.name, *(f"{row.scores[name][MEASURE]:.1f}" for name in sets))
-    shares = gap_closed(rows).values()
-    told = ("" if share is None else f"{100 * share:.0f} %" for share in shares)
-    table.add_row("of the gap", *told)
-    console.print(table)

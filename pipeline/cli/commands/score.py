@@ -19,10 +19,9 @@ from pipeline.cli.commands.learn_models import progress
 from pipeline.cli.options import Commands, add_command, add_session, session_of, settings_of
 from pipeline.config.schema import Settings
 from pipeline.core.errors import UsageError
-from pipeline.core.files import WholeFile, write_whole
+from pipeline.core.files import WholeFile
 from pipeline.evaluation.comet import MODEL, CometKiwi
 from pipeline.evaluation.rescore import MeaningAgreement, QualityRecord, judge_again
-from pipeline.learning.limits import limits_in_use
 from pipeline.models.library import ModelLibrary
 from pipeline.models.resolve import resolve
 from pipeline.records.quality import Decision, LogProbability, QualityEstimator
@@ -37,7 +36,7 @@ from pipeline.session.training_pairs import (
     ReviewItem,
     file_pairs,
     operator_edits,
-    pair_line,
+    write_pairs,
 )
 
 _SAYS = "Estimate a session's translations again and write quality.jsonl."
@@ -67,12 +66,9 @@ def _score(arguments: argparse.Namespace) -> int:
     estimator.load()
     if meaning is not None:
         meaning.load()
-    limits = limits_in_use(Path(settings.session.directory))
     with progress() as bars:
         task = bars.add_task("captions", total=sum(each.final is not None for each in utterances))
-        judged = judge_again(
-            utterances, estimator, meaning, limits, lambda: bars.update(task, advance=1)
-        )
+        judged = judge_again(utterances, estimator, meaning, lambda: bars.update(task, advance=1))
     before = [record.quality.decision for record in utterances if record.quality]
     Console().print(_table(folder.name, before, judged))
     print(f"Each caption's judgement is in {_write(folder, judged)}")
@@ -143,9 +139,7 @@ def refile(folder: Path, judged: Sequence[QualityRecord]) -> Mapping[str, int]:
     # As the daemon and the review page do: two writers would undo each other.
     lock = hold_session(folder / JOURNAL)
     try:
-        for name in NAMES:
-            ordered = sorted(filed[name], key=lambda pair: pair.id)
-            write_whole(folder / name, b"".join(map(pair_line, ordered)))
+        write_pairs(folder, {name: sorted(filed[name], key=_id) for name in NAMES})
     except OSError as error:
         raise unwritable(folder, error.strerror or str(error)) from None
     finally:
@@ -155,6 +149,10 @@ def refile(folder: Path, judged: Sequence[QualityRecord]) -> Mapping[str, int]:
         return counts
     with closing(Review(folder)) as review:  # brings in what was approved and corrected
         return counts | {PAIRS: review.pairs}
+
+
+def _id(pair: Pair) -> int:
+    return pair.id
 
 
 def _queued(pair: Pair) -> ReviewItem:

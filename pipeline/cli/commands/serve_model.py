@@ -142,7 +142,6 @@ def llama_server(program: str, served: Served) -> Command:
         *("--parallel", str(served.rooms), "--ctx-size", str(final.context * served.rooms)),
         *("--batch-size", str(final.batch), "--ubatch-size", str(final.batch)),
         *("--n-gpu-layers", str(layers), "--threads", str(final.threads)),
-        *("--flash-attn", "on" if final.flash_attention else "off"),
         # Else Gemma's local layers forget the prompt's head, which every request begins with.
         "--swa-full",
         "--no-webui",
@@ -161,7 +160,7 @@ def llama_cpp_server(served: Served) -> Command:
         *("--host", served.host, "--port", str(served.port)),
         *("--n_ctx", str(final.context), "--n_batch", str(final.batch)),
         *("--n_gpu_layers", str(final.gpu_layers), "--n_threads", str(final.threads)),
-        *("--flash_attn", str(final.flash_attention).lower()),
+        *("--flash_attn", "true"),
         # By itself it breaks off one room's answer when another room asks.
         *("--interrupt_requests", "false"),
     )

@@ -23,14 +23,13 @@ from pipeline.core.processes import lower_priority
 from pipeline.core.sizes import human_size
 from pipeline.models.automatic import models_in_use, remember
 from pipeline.models.registry import CAPTION_ROLES, KEYS, Role
-from pipeline.tuning.endpoint import read_pauses
 from pipeline.tuning.hardware import ExternalLoad, machine
 from pipeline.tuning.plan import Machine, Value, Values
 from pipeline.tuning.result import Tuned, conclude
 from pipeline.tuning.trials import Tuning
 from pipeline.tuning.verdicts import BUSY, TOO_BUSY
 
-_SAYS = "Measure the best settings for this machine: threads, GPU, window, draft, pauses."
+_SAYS = "Measure the best settings for this machine: threads, GPU, draft."
 _EPILOG = """\
 examples:
   stark-translate tune                                     measure, and print the settings
@@ -81,8 +80,7 @@ def _tune(arguments: argparse.Namespace) -> int:
         status.print(Text(_BUSY_SAYS.format(here.busy), "yellow"))
     done, complete = _try_all(loaded, here, _QUICK_S if arguments.quick else _LIMIT_S, status)
     here = replace(here, busy=others.share())
-    pauses = read_pauses(Path(loaded.settings.session.directory))
-    tuned = conclude(done, loaded.settings, here, complete=complete, pauses=pauses)
+    tuned = conclude(done, loaded.settings, here, complete=complete)
     _show(console, tuned)
     _remember(tuned, loaded.settings)
     changes = models | dict(tuned.changes)

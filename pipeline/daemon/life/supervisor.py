@@ -22,6 +22,8 @@ log = structlog.get_logger()
 _TICK_S = 0.25
 _HEALTH_S = 10.0
 _STATUS_S = 5.0
+WATCH_S = 2.0
+"""How often changed dictionaries are looked for."""
 
 
 QUIET_S = 60.0
@@ -99,7 +101,7 @@ class Supervisor:
             if now_s >= next_health_s:
                 next_health_s = now_s + _HEALTH_S
                 self._recorder.record(self._health.record())
-            if now_s - dictionary_at_s >= self._reload.settings.dictionary.watch_s:
+            if now_s - dictionary_at_s >= WATCH_S:
                 dictionary_at_s = now_s
                 self._reload.check_dictionary()
             # Only while audio is read and recognized: systemd ends a service that is deaf or hangs.

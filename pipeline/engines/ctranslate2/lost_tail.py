@@ -16,7 +16,7 @@ import numpy as np
 
 from pipeline.audio.level import level_dbfs
 from pipeline.core.types import SAMPLE_RATE, Pcm, Recognition
-from pipeline.text.hallucinations import UNSURE_LOGPROB, WhisperLimits, reason
+from pipeline.text.hallucinations import UNSURE_LOGPROB, reason
 
 LOST_S = 1.0
 """Speech behind the last word from which on words are missing; whole texts leave 0.7 s at most."""
@@ -96,7 +96,7 @@ def is_credible(rest: Recognition, pcm: Pcm) -> bool:
     """
     sure = rest.avg_logprob is not None and rest.avg_logprob > UNSURE_LOGPROB
     duration_s = pcm.size / SAMPLE_RATE
-    return sure and not reason(rest, rest.text, level_dbfs(pcm), duration_s, WhisperLimits())
+    return sure and not reason(rest, rest.text, level_dbfs(pcm), duration_s)
 
 
 def joined(first: Recognition, rest: Recognition) -> Recognition:

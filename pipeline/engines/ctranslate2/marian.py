@@ -60,7 +60,6 @@ class Marian:
         self,
         path: Path,
         *,
-        compute_type: str = "int8",
         threads: int = 1,
         section: str = "",
         beam: int = 1,
@@ -70,7 +69,6 @@ class Marian:
         self.target = target  # may change between calls
         self._path = path
         self._section = section
-        self._compute_type = compute_type
         self._threads = threads
         self._beam = beam
         self._translator: Any = None
@@ -90,7 +88,7 @@ class Marian:
             self._translator = ctranslate2.Translator(
                 str(self._path),
                 device="cpu",
-                compute_type=self._compute_type,
+                compute_type="int8",
                 # One request at a time: only threads within it are of use.
                 inter_threads=1,
                 intra_threads=self._threads,

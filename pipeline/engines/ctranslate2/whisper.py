@@ -76,8 +76,8 @@ class Whisper:
 
     `model` is the folder of a CTranslate2 model, `lang` the spoken language,
     `window_s` the shortest stretch that is encoded, `hotwords` words to listen for (they may be
-    changed between calls; the model sees the first 223 tokens of them). With `word_probabilities`
-    finals tell how sure the model is of each word. `section`: see `EngineSpec`.
+    changed between calls; the model sees the first 223 tokens of them). Finals
+    tell how sure the model is of each word. `section`: see `EngineSpec`.
     """
 
     degraded_reason = ""
@@ -93,7 +93,6 @@ class Whisper:
         lang: str = "en",
         window_s: float = 10.0,
         hotwords: str = "",
-        word_probabilities: bool = True,
         section: str = "",
     ) -> None:
         self._path = model
@@ -101,7 +100,6 @@ class Whisper:
         self._settings = {"device": device, "compute_type": compute_type, "cpu_threads": threads}
         self._lang = lang
         self._window_s = window_s
-        self._word_probabilities = word_probabilities
         self._model: Any = None
         self._tokenizer: Any = None
         self._suppressed: list[int] = []
@@ -188,7 +186,7 @@ class Whisper:
         return reduce(joined, others, whole)
 
     def _recognize(self, pcm: Pcm, *, final: bool) -> Recognition:
-        heard = self._decode(pcm, self._window_s, telling=final and self._word_probabilities)
+        heard = self._decode(pcm, self._window_s, telling=final)
         return self._with_tail(pcm, heard) if final and self.has_alignment else heard.recognition
 
     def _partial(self, pcm: Pcm, prefix: Sequence[int]) -> Recognition:
@@ -278,7 +276,7 @@ class Whisper:
             # What the first look has missed; the later ones look for a part of it.
             lost_s = lost_s or left_s
             pcm = pcm[round(word.rest_start_s * SAMPLE_RATE) :]
-            rest = self._decode(pcm, _FULL_S, telling=self._word_probabilities)
+            rest = self._decode(pcm, _FULL_S, telling=True)
             if not is_credible(rest.recognition, pcm):
                 break
             parts.append(self._without(word, heard) if word.is_doubtful else heard.recognition)

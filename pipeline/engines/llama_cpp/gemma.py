@@ -59,7 +59,6 @@ class _Settings(TypedDict):
     threads: int
     context: int
     batch: int
-    flash_attention: bool
 
 
 class Gemma:
@@ -87,7 +86,6 @@ class Gemma:
         threads: int = 2,
         context: int = 2048,
         batch: int = 128,
-        flash_attention: bool = True,
         draft: int = 0,
         branches: int = 1,
         deadline_s: float = 8.0,
@@ -101,9 +99,7 @@ class Gemma:
         # Share 0: processes before this one have died on the GPU, with less and less of it.
         self._gpu_layers = gpu_layers if gpu_share else 0
         self._gpu_share = gpu_share
-        self._settings = _Settings(
-            threads=threads, context=context, batch=batch, flash_attention=flash_attention
-        )
+        self._settings = _Settings(threads=threads, context=context, batch=batch)
         self._most_guesses = draft
         self._branches = branches
         self._ends_at_line = False

@@ -79,7 +79,7 @@ class Llama:
         threads: int,
         context: int,
         batch: int,
-        flash_attention: bool,
+        flash_attention: bool = True,
     ) -> None:
         self._c = c = library()
         model = open_model(path, gpu_layers)
@@ -279,7 +279,7 @@ class Llama:
         settings.n_batch = settings.n_ubatch = batch
         settings.n_threads = settings.n_threads_batch = threads
         settings.flash_attn_type = (
-            self._c.LLAMA_FLASH_ATTN_TYPE_ENABLED
+            self._c.LLAMA_FLASH_ATTN_TYPE_AUTO  # what a device can
             if flash_attention
             else self._c.LLAMA_FLASH_ATTN_TYPE_DISABLED
         )

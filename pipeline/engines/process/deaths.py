@@ -91,12 +91,10 @@ def _smaller(spec: EngineSpec) -> str:
         setting(spec.section, key) for key in ("model", "compute_type", "context")
     )
     match spec.kind:
-        case "moonshine":
+        case "moonshine" | "marian":
             return f"a smaller {model} needs less"
         case "whisper":
             return f'a smaller {model}, or {compute_type} = "int8", needs less'
-        case "marian":
-            return f'{compute_type} = "int8" needs less'
         case "kokoro" | "espeak":
             return "fewer speech.languages, or speech.enabled = false, needs less"
     return f"a smaller {model} or {context} needs less"

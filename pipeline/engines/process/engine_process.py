@@ -50,7 +50,7 @@ _LOOK_S = 0.02
 
 _CANCELLED = EngineCancelledError.__name__
 
-_GPU_ERRORS = {"gemma-failed", "exllama-failed", "stt-failed"}
+_GPU_ERRORS = {"gemma-failed", "stt-failed"}
 """Errors behind which there may be a GPU that has died."""
 
 

@@ -29,7 +29,6 @@ from pipeline.engines.process.engine_process import (
 )
 from pipeline.engines.process.model_specs import (
     behind_server,
-    exllama_spec,
     gemma_spec,
     marian_spec,
     moonshine_spec,
@@ -57,6 +56,8 @@ from pipeline.models.resolve import resolve
 
 _PARTIAL, _FINAL, _COMPARE = "translate.partial", "translate.final", "translate.compare"
 
+_GROWTH_BYTES = 1_500_000_000
+"""Growth of an engine's memory after which it is replaced."""
 _TEST_HANG_S = 120.0
 """In a test an engine may be as slow as it likes: the test says how slow."""
 
@@ -129,7 +130,6 @@ def local_recognizer_spec(settings: Settings) -> EngineSpec:
         "threads": stt.threads,
         "lang": settings.translate.source,
         "window_s": stt.window_s or own_window_s(model, library),
-        "word_probabilities": stt.word_probabilities,
     }
     return EngineSpec("whisper", f"whisper:{model.name}", model, arguments, section="stt")
 
@@ -181,8 +181,6 @@ def _final_spec(settings: Settings, chosen: Final | Compare, section: str) -> En
             return gemma_spec(settings, chosen, section)
         case "openai":
             return openai_spec(settings, chosen, section)
-        case "exllamav2":
-            return exllama_spec(settings, chosen, section)
         # Finals by Marian are the partial pass's: no translator of their own.
         case "marian" if isinstance(chosen, Compare):
             return marian_spec(settings, chosen, section)
@@ -433,7 +431,7 @@ def _process_options(settings: Settings, *, restarts: bool) -> dict[str, Any]:
     engines = settings.engines
     return {
         "crashes": crash_history(settings),
-        "growth_bytes": engines.growth_mb * 1_000_000,
+        "growth_bytes": _GROWTH_BYTES,
         "hang_s": engines.hang_s if restarts else max(engines.hang_s, _TEST_HANG_S),
         "restarts": restarts,
     }

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.config.schema import Compare, Final, Partial, Settings, Stt
-from pipeline.core.errors import ConfigError, ModelError
+from pipeline.core.errors import ConfigError
 from pipeline.core.resources import require_extra
 from pipeline.engines.prompts import Style, style_for
 from pipeline.engines.specification import EngineSpec
@@ -95,11 +95,7 @@ def marian_spec(
     Raises ModelError, ConfigError.
     """
     model = _model("marian", name or chosen.model, settings, section, key)
-    arguments = {
-        "compute_type": chosen.compute_type,
-        "threads": chosen.threads,
-        "target": settings.translate.target,
-    }
+    arguments = {"threads": chosen.threads, "target": settings.translate.target}
     return EngineSpec("marian", "marian", model, arguments, section)
 
 
@@ -112,21 +108,14 @@ def gemma_spec(settings: Settings, chosen: Final | Compare, section: str) -> Eng
         "threads": chosen.threads,
         "batch": chosen.batch,
         "draft": chosen.draft if isinstance(chosen, Final) else 0,
-        "flash_attention": chosen.flash_attention,
     }
     return EngineSpec("gemma", "gemma", model, arguments, section)
 
 
-def exllama_spec(settings: Settings, chosen: Final | Compare, section: str) -> EngineSpec:
-    """Return the description of an EXL2 model. Raises ModelError."""
-    key, folder = f"{section}.model", Path(chosen.model).expanduser()
-    if not folder.is_dir():
-        raise ModelError(
-            "model-missing",
-            f"{key}: there is no folder {folder} with an EXL2 model.",
-            "docs/MODELS.md says how one is made.",
-        )
-    return EngineSpec("exllamav2", "exllamav2", folder, _asked(settings, chosen), section)
+_CONTEXT = 2048
+"""Tokens that a server gives a draft translator's request."""
+_CLAUSE_S = 8.0
+"""A clause that takes longer than this to speak is left out."""
 
 
 def _asked(settings: Settings, chosen: Partial | Final | Compare) -> dict[str, Any]:
@@ -135,7 +124,7 @@ def _asked(settings: Settings, chosen: Partial | Final | Compare) -> dict[str, A
         "prompt": _style(settings, chosen) if chosen.prompt == "auto" else chosen.prompt,
         "source": settings.translate.source,
         "target": settings.translate.target,
-        "context": chosen.context,
+        "context": _CONTEXT if isinstance(chosen, Partial) else chosen.context,
         "deadline_s": chosen.deadline_s,
     }
 
@@ -182,11 +171,11 @@ def speech_spec(settings: Settings) -> EngineSpec | None:
             f"[speech] {speech.engine} has no voice for {', '.join(wanted)}.",
             'Set speech.engine = "espeak", or enabled = false: phones have voices of their own.',
         )
-    arguments: dict[str, Any] = {"deadline_s": speech.deadline_s}
+    arguments: dict[str, Any] = {"deadline_s": _CLAUSE_S}
     if speech.engine == "espeak":
         # Where it is not installed, `load` says so.
         program = Path(shutil.which(espeak.PROGRAM) or espeak.PROGRAM)
         return EngineSpec("espeak", "espeak", program, arguments, section="speech")
     model = resolve("speech", speech.model, ModelLibrary.of(settings))
-    arguments |= {"languages": langs, "threads": speech.threads}
+    arguments |= {"languages": langs, "threads": 1}
     return EngineSpec("kokoro", "kokoro", model, arguments, section="speech")

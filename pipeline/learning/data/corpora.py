@@ -101,32 +101,6 @@ def shipped_bibles(source: str, target: str) -> list[list[Verse]]:
     ]
 
 
-def read_bible(path: Path, source_column: str, target_column: str) -> list[Verse]:
-    """Return the verses of a TSV with the columns book, chapter, verse and one for each text.
-
-    Verses that lack a text are left out. Raises LearningError (corpus-unreadable).
-    """
-    # Quotation marks are the verse's own: a verse may open one that another one closes.
-    rows = csv.DictReader(_lines(path), delimiter="\t", quoting=csv.QUOTE_NONE)
-    needed = ("book", "chapter", "verse", source_column, target_column)
-    missing = [name for name in needed if name not in (rows.fieldnames or ())]
-    if missing:
-        there = ", ".join(rows.fieldnames or ())
-        message = f"{path} has no column {missing[0]!r}."
-        raise LearningError("corpus-unreadable", message, f"There are: {there}.")
-    try:
-        return [
-            Verse(
-                row["book"], int(row["chapter"]), int(row["verse"]),
-                row[source_column].strip(), row[target_column].strip(),
-            )
-            for row in rows
-            if row[source_column] and row[target_column]
-        ]  # fmt: skip
-    except ValueError as error:
-        raise LearningError("corpus-unreadable", f"{path}: {error}.") from None
-
-
 def _lines(path: Path) -> Iterator[str]:
     """Yield the lines of a file. Raises LearningError."""
     opener = {".xz": lzma.open, ".gz": gzip.open}.get(path.suffix, open)

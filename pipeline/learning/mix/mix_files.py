@@ -17,7 +17,6 @@ from pipeline.core.resources import bundled
 from pipeline.dictionary.glossary import Term
 from pipeline.dictionary.rules import Rule, key
 from pipeline.learning.data.corpora import (
-    read_bible,
     read_columns,
     read_general,
     shipped_bibles,
@@ -44,9 +43,6 @@ _CONFUSIONS = TypeAdapter(list[Confusion])
 class Sources:
     """Files that a mix is made of besides the data folder."""
 
-    bible: Path | None = None
-    versions: Sequence[tuple[str, str]] = ()
-    """Columns of the Bible, source and target, the most modern first."""
     glossary: Path | None = None
     general: Path | None = None
     rules: Sequence[Rule] = ()
@@ -80,11 +76,11 @@ def mix(
         raise LearningError(
             "mix-empty",
             f"There is nothing to learn from in {data.path}, and no corpus is given.",
-            "Run `stark-translate learn collect`, or give --bible, --general or --glossary.",
+            "Run `stark-translate learn collect`, or give --general or --glossary.",
         )
     if not dry_run:
-        used = [sources.bible, sources.glossary, sources.general, *sources.not_in]
-        about = asdict(settings) | {"langs": langs, "versions": sources.versions}
+        used = [sources.glossary, sources.general, *sources.not_in]
+        about = asdict(settings) | {"langs": langs}
         inputs = [data.path / PAIRS, *(file for file in used if file is not None)]
         _write(out, made, held_out, inputs, about)
     return made, len(held_out)
@@ -136,16 +132,12 @@ def _ingredients(
     langs: tuple[str, str],
     held_out: Sequence[LearningPair],
 ) -> Ingredients:
-    if sources.bible is not None:
-        bibles = [read_bible(sources.bible, *columns) for columns in sources.versions]
-    else:
-        bibles = shipped_bibles(*langs) if sources.ships else []
     general = read_general(sources.general, *langs) if sources.general else []
     general = general or _shipped(_MODERN, sources, langs)
     # The data folder has the pairs of every language that was ever set.
     learnt = [pair for pair in pairs if (pair.source_lang, pair.target_lang) == langs]
     return Ingredients(
-        bibles=bibles,
+        bibles=shipped_bibles(*langs) if sources.ships else (),
         # Of general pairs the mix takes its own share, from their file.
         sermon=[_example(pair, "sermon") for pair in learnt if pair.tier != "general"],
         talk=[_example(pair, "sermon") for pair in _shipped(_TALK, sources, langs)],

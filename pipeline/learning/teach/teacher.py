@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
 from pipeline.config.loader import Loaded, load
@@ -21,7 +19,7 @@ from pipeline.models.automatic import translator_name
 from pipeline.models.library import ModelLibrary
 from pipeline.models.resolve import resolve
 
-TeacherEngine: TypeAlias = Literal["gemma", "marian", "exllamav2", "openai"]
+TeacherEngine: TypeAlias = Literal["gemma", "marian", "openai"]
 TEACHER_ENGINES: tuple[TeacherEngine, ...] = get_args(TeacherEngine)
 _DEADLINE_S = 300.0
 """A teacher may take its time: a passage of five verses from a large model on a CPU."""
@@ -158,18 +156,6 @@ def _server(settings: Settings, asked: Asked) -> Mapping[str, str]:
 
 
 def _model_id(engine: TeacherEngine, model: str, settings: Settings) -> str:
-    match engine:
-        case "openai":
-            return f"openai:{model}"
-        case "exllamav2":
-            return _file_id(Path(model).expanduser())
-        case _:
-            return _file_id(resolve(engine, model, ModelLibrary.of(settings)))
-
-
-def _file_id(model: Path) -> str:
-    """Return the SHA-256 of a model's weights, of all their files where it has several."""
-    weights = weights_of(model)
-    parts = [weights] if weights.is_file() else sorted(model.glob("*.safetensors"))
-    hashes = [sha256(part) for part in parts]
-    return hashes[0] if len(hashes) == 1 else hashlib.sha256("".join(hashes).encode()).hexdigest()
+    if engine == "openai":
+        return f"openai:{model}"
+    return sha256(weights_of(resolve(engine, model, ModelLibrary.of(settings))))

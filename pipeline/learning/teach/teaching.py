@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, closing
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,16 +22,14 @@ from pydantic import TypeAdapter
 from pipeline.core.errors import EngineError, LearningError, SessionError, writing
 from pipeline.core.files import GrowingFile, write_whole
 from pipeline.engines.protocols import Translator, never
-from pipeline.evaluation.paired_bootstrap import scores
 from pipeline.learning.manifest import sha256, write_manifest
-from pipeline.learning.measuring import SentenceSet
 from pipeline.learning.mix.mix_files import HELD_OUT, TRAIN
 from pipeline.protocol.codec import parse_json
 from pipeline.session.reader import read_lines
 
 TAUGHT = "taught.jsonl"
 TEACHER = "teacher.json"
-GONE = {"server-gone", "server-busy", "server-refuses", "server-other-model"}
+_GONE = {"server-gone", "server-busy", "server-refuses", "server-other-model"}
 """Errors with which no other sentence would fare better."""
 _FAILURES = 3
 """Failures in a row that are the teacher's fault; fewer may be the sentences'."""
@@ -107,17 +105,17 @@ def teach(
     return lessons
 
 
-def translated(translator: Translator, source: str) -> str:
+def _translated(translator: Translator, source: str) -> str:
     """Return a translation, "" for one that did not end by itself. Raises EngineError."""
     made = translator.translate(source)
     return "" if made.stopped in ("loop", "length") else made.text.strip()
 
 
-def teacher_gone(teacher: str, error: EngineError, kept: str) -> LearningError:
-    """Return the error for a teacher that does not answer; `kept` says what is not lost."""
+def _teacher_gone(teacher: str, error: EngineError) -> LearningError:
+    """Return the error for a teacher that does not answer."""
     return LearningError(
         "teacher-gone",
-        f"{teacher} does not translate any more: {error.message} {kept}.",
+        f"{teacher} does not translate any more: {error.message} What it has translated is kept.",
         f"{error.fix} The same command goes on from there.".strip(),
     )
 
@@ -144,8 +142,8 @@ def _certain(
                 yield lesson
                 continue
             failed.append(lesson)
-            if error.code in GONE or len(failed) == _FAILURES:
-                raise teacher_gone(order.teacher, error, "What it has translated is kept")
+            if error.code in _GONE or len(failed) == _FAILURES:
+                raise _teacher_gone(order.teacher, error)
     yield from failed
 
 
@@ -158,7 +156,7 @@ def _attempts(
     def attempt(line: Mapping[str, Any], teacher: Translator) -> tuple[Lesson, EngineError | None]:
         teacher.is_cancelled = stopped.is_set
         try:
-            return _lesson(line, translated(teacher, str(line[order.langs[0]])), order), None
+            return _lesson(line, _translated(teacher, str(line[order.langs[0]])), order), None
         except EngineError as error:
             return _lesson(line, "", order), error
         finally:
@@ -265,15 +263,6 @@ BEAM = 4
 likeliest word each time."""
 SHARE = 0.5
 """Of what the student learns, the teacher's part."""
-MEASURE = "chrF++"
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One model's measures by set; the measures are those of `learn compare`."""
-
-    name: str
-    scores: Mapping[str, Mapping[str, float]]
 
 
 def write_student_mix(order: TeachingOrder, lessons: Sequence[Lesson]) -> Mapping[str, int]:
@@ -308,63 +297,6 @@ def write_student_mix(order: TeachingOrder, lessons: Sequence[Lesson]) -> Mappin
             figures=counts,
         )
     return counts
-
-
-def measure(
-    name: str,
-    translator: Translator,
-    sets: Sequence[SentenceSet],
-    on_answer: Callable[[], None] = lambda: None,
-) -> Row:
-    """Return one model's row; the translator must have been loaded.
-
-    A sentence that fails counts as none. Raises LearningError (teacher-gone) where a server is not
-    there any more, whose row would be of no worth.
-    """
-    found = {}
-    for each in sets:
-        texts = []
-        for sentence in each.sentences:
-            try:
-                texts.append(translated(translator, sentence.source))
-            except EngineError as error:
-                if error.code in GONE:
-                    raise teacher_gone(name, error, "What was taught and trained is kept") from None
-                texts.append("")
-            on_answer()
-        found[each.name] = scores(texts, each.sentences)
-    return Row(name, found)
-
-
-def gap_closed(rows: Mapping[str, Row]) -> dict[str, float | None]:
-    """Return by set how much of the way from `base` to `teacher` the `distilled` one has gone.
-
-    1 is all of it; None where the teacher is no better than the base, and so there is no way.
-    Empty where the base cannot be measured: its weights are none that an engine loads.
-    """
-    found: dict[str, float | None] = {}
-    for name in rows["base"].scores if "base" in rows else ():
-        base, distilled, teacher = (
-            rows[row].scores[name][MEASURE] for row in ("base", "distilled", "teacher")
-        )
-        gap = teacher - base
-        found[name] = round((distilled - base) / gap, 3) if gap > 0 else None
-    return found
-
-
-def write_rows(order: TeachingOrder, rows: Mapping[str, Row], inputs: Sequence[Path]) -> None:
-    """Keep the comparison beside the student. Raises LearningError (learning-unwritable)."""
-    with writing_to(order.out):
-        write_manifest(
-            order.out / "distilled.json",
-            step="distill",
-            inputs=inputs,
-            settings={"teacher": order.teacher, "teacher_id": order.teacher_id},
-            figures={
-                "rows": [asdict(row) for row in rows.values()],
-                "gap closed": gap_closed(rows),
-            },
-        )
 
 
 def _is_taught(source: str) -> bool:

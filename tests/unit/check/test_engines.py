@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import shutil
 from collections.abc import Mapping
@@ -236,21 +235,6 @@ class TestRecognizerOnAServer:
     def test_the_recognizer_here_is_checked_without_the_server(self) -> None:
         flags = {**self.FLAGS, "stt.url": "http://127.0.0.1:1/v1"}
         assert told("stt", flags)["golden-stt"].ok
-
-
-@pytest.mark.slow
-def test_an_exl2_model_without_its_runtime_is_red_and_says_what_it_needs(tmp_path: Path) -> None:
-    if importlib.util.find_spec("exllamav2") is not None:
-        pytest.skip("the extra is installed here")
-    (tmp_path / "config.json").write_text("{}")
-    flags = {"translate.final.engine": "exllamav2", "translate.final.model": str(tmp_path)}
-    found = told("exllamav2", flags)
-    assert list(found) == ["model-exllamav2"]
-    result = found["model-exllamav2"]
-    # Without torch the package is missed first, with it the GPU.
-    assert result.code in {"exllama-missing", "gpu-missing"}
-    assert "translate.final.engine" in result.message
-    assert "exllamav2" in result.fix or "gemma" in result.fix
 
 
 @pytest.mark.usefixtures("own_final_model")

@@ -86,11 +86,11 @@ def test_a_table_that_is_not_there_goes_to_the_end() -> None:
 def test_the_values_alone() -> None:
     values: dict[str, Value] = {
         "stt.threads": 2,
-        "translate.final.flash_attention": False,
+        "translate.final.stream": False,
         "stt.model": 'a "b"',
     }
     assert section(values) == (
-        '[stt]\nthreads = 2\nmodel = "a \\"b\\""\n\n[translate.final]\nflash_attention = false'
+        '[stt]\nthreads = 2\nmodel = "a \\"b\\""\n\n[translate.final]\nstream = false'
     )
 
 

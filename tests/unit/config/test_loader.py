@@ -114,7 +114,7 @@ def test_a_variable_with_too_few_underscores_is_refused(
         (
             "[translate.final]\nengine = 'gpt'\n",
             "translate.final.engine",
-            "'gemma', 'marian', 'exllamav2' or 'openai'",
+            "'gemma', 'marian' or 'openai'",
         ),
         (
             "[translate.final]\nengine='marian'\n[translate.partial]\nengine='none'\n",
@@ -124,6 +124,11 @@ def test_a_variable_with_too_few_underscores_is_refused(
         ("audio = 3\n", "church.toml: audio", "this is a section"),
         ("[server]\nport = true\n", "church.toml: server.port", "a number is expected, not True"),
         ("[vad]\nthreshold = false\n", "church.toml: vad.threshold", "a number is expected"),
+        (
+            "[translate.final]\nengine = 'exllamav2'\n",
+            "church.toml: translate.final.engine",
+            '"exllamav2" is gone: use "gemma" with a GGUF file and gpu_layers = -1',
+        ),
         (
             "[stt]\nengine = 'sherpa-onnx'\n",
             "church.toml: stt.engine",

@@ -137,5 +137,20 @@ def test_another_engine_takes_no_model_and_a_marian_takes_from_the_partial() -> 
     text = '[translate.partial]\nmodel = "p"\nthreads = 3\n[translate.final]\nmodel = "m"\n'
     marian = loaded(f'{text}[translate.compare]\nengine = "marian"\n').settings.translate.compare
     assert (marian.model, marian.threads) == ("p", 3)
-    other = loaded(f'{text}[translate.compare]\nengine = "exllamav2"\n').settings.translate.compare
+    text = '[translate.final]\nengine = "marian"\nmodel = "m"\n[translate.compare]\n'
+    other = loaded(f'{text}engine = "gemma"\n').settings.translate.compare
     assert other.model == "starter"
+
+
+def test_keys_that_are_gone_are_read_over_with_advice(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STARK_TRANSLATE__ENGINES__GROWTH_MB", "100")
+    text = "[expert]\nstt.avg_logprob = -1.0\n[stt]\nthreads = 3\n[[translate.targets]]\n"
+    made = loaded(f'{text}lang = "fr"\nfinal = {{ flash_attention = false, threads = 4 }}\n')
+    assert made.settings.stt.threads == 3
+    assert made.settings.translate.targets[0].final.threads == 4
+    gone = [
+        "config.toml: stt.avg_logprob",
+        "config.toml: translate.targets.0.final.flash_attention",
+        "environment: engines.growth_mb",
+    ]
+    assert made.advice == tuple(f"{key}: is no setting any more, delete it." for key in gone)

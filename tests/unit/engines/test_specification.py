@@ -14,7 +14,7 @@ from pipeline.engines.remote.openai import OpenAi
 from pipeline.engines.specification import GPU_SHARES, EngineSpec, make
 
 WHISPER = EngineSpec("whisper", "whisper:base", Path("/m/base"), {"device": "cpu", "threads": 2})
-MARIAN = EngineSpec("marian", "marian", Path("/m/marian"), {"compute_type": "int8"})
+MARIAN = EngineSpec("marian", "marian", Path("/m/marian"), {"threads": 1})
 GEMMA = EngineSpec("gemma", "gemma", Path("/m/g.gguf"), {"gpu_layers": -1, "prompt": "starter"})
 
 ELSEWHERE = EngineSpec("openai", "openai", Path("church"), {"url": "http://10.0.0.5:8080/v1"})

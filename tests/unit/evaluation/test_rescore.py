@@ -10,7 +10,7 @@ import orjson
 import pytest
 
 from pipeline.evaluation.rescore import MeaningAgreement, judge_again
-from pipeline.records.quality import Limit, LogProbability
+from pipeline.records.quality import LogProbability
 from pipeline.records.utterance import filtered_record
 from tests.support.schemas import problems
 from tests.support.utterances import UTC, draft, final, kept, transcript
@@ -59,15 +59,6 @@ def test_an_estimator_that_cannot_tell_leaves_the_log_probability() -> None:
     (again,) = judge_again([live], Judge(None))
     assert live.quality is not None
     assert again.quality.parts == live.quality.parts
-
-
-def test_fitted_limits_belong_to_the_measure_that_they_were_fitted_for() -> None:
-    live = kept(final(), draft())
-    strict = {"judge": Limit(0.99, 0.97), "log-probability": Limit(0.1, 0.05)}
-    (again,) = judge_again([live], Judge(0.98), limits=strict)
-    assert again.flags == ("estimate:flag",)
-    (unsure,) = judge_again([live], Judge(None), limits=strict)
-    assert unsure.flags == (), "the log-probability stands in, with its own limits"
 
 
 @pytest.mark.slow

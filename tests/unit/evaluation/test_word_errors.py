@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.evaluation.word_errors import partners, word_error_rate, word_errors
+from pipeline.evaluation.word_errors import word_error_rate, word_errors
 
 
 @pytest.mark.parametrize(
@@ -29,9 +29,3 @@ def test_the_rate_is_that_of_all_words_and_not_a_mean_of_sentences() -> None:
     assert word_error_rate([("one two three", "one two"), ("four", "four")]) == 0.25
     assert word_error_rate([]) is None
     assert word_error_rate([("", "thank you")]) is None
-
-
-def test_a_misheard_word_has_a_partner_unless_both_must_be_alike() -> None:
-    said, heard = ["read", "john", "three"], ["reed", "john"]
-    assert partners(said, heard) == {0: 0, 1: 1}
-    assert partners(said, heard, alike=True) == {1: 1}

@@ -19,7 +19,7 @@ from tests.support.services import GOOD, hold
 
 
 def due(train: str, *, monthly: bool) -> list[tuple[str, ...]]:
-    settings = load(flags={"learn.train": train, "learn.glossary": "terms.tsv"}).settings
+    settings = load(flags={"learn.train": train}).settings
     return [step.words for step in plan(settings, Path("learning"), train=monthly)]
 
 
@@ -30,8 +30,6 @@ def test_every_week_it_collects_and_every_month_it_trains_what_the_user_chose() 
     names = [words[1] for words in due("both", monthly=True)[2:]]
     assert names == ["mix", "translate", "compare", "hear", "compare"]
     assert [words[1] for words in due("stt", monthly=True)[2:]] == ["hear", "compare"]
-    mix = due("marian", monthly=True)[2]
-    assert mix[-2:] == ("--glossary", "terms.tsv")
     assert not any("deploy" in words for words in due("both", monthly=True))
 
 

@@ -25,6 +25,7 @@ from pipeline.protocol.caption import CaptionMessage
 from pipeline.protocol.codec import parse_caption
 from pipeline.records.events import CommandEvent, DictionaryEvent, FaultEvent
 from pipeline.records.health import Dropped, HealthRecord
+from pipeline.review.store import Review
 from pipeline.session.reader import session_name
 from pipeline.session.recorder import SessionRecorder
 from scripts.support.journal import message
@@ -137,26 +138,25 @@ def test_a_session_ends_with_its_summary(tmp_path: Path) -> None:
     assert summary["dropped"] == {"blocks": 3, "records": 0, "partials": 2, "drafts": 1}
 
 
-def test_pairs_are_on_disk_while_the_session_runs_and_follow_the_operator(tmp_path: Path) -> None:
+def test_pairs_are_made_at_the_end_and_follow_the_operator(tmp_path: Path) -> None:
     made = recorder(tmp_path)
-    pairs, queue = (made.folder / name for name in ("sermon_pairs.jsonl", "review_queue.jsonl"))
     for id in (1, 2, 3):  # noqa: A001
         made.record(spoken(id, quality=judged_as("accept")))
     made.record(spoken(4, quality=judged_as("review", 0.6)))
     made.record(spoken(5, quality=judged_as("reject", 0.2)))
-    wait_for(lambda: queue.stat().st_size > 0)
-    assert [line["id"] for line in lines(made.folder, pairs.name)] == [1, 2, 3]
+    made.record(spoken(6, quality=judged_as("review", 0.6)))
     made.caption(message(1, "Grace", "La gracia", seq=1), "es")  # a translator's: nothing to follow
     made.caption(operators(message(2, "Grace", "La gracia", seq=2)), "es")
     made.caption(operators(message(3, "", "", seq=3)), "es")
     made.caption(operators(message(4, "Grace", "La gracia", seq=4)), "es")
     assert made.close(5.0)
-    told = [(line["id"], line["target"], line["engine"]) for line in lines(made.folder, pairs.name)]
+    good = lines(made.folder, "sermon_pairs.jsonl")
+    told = [(line["id"], line["target"], line["engine"]) for line in good]
     edited = [(key, "La gracia", "operator") for key in (2, 4)]
     assert told == [(1, "La gracia de Dios.", "gemma"), *edited]
-    assert lines(made.folder, queue.name) == []
+    assert [line["id"] for line in lines(made.folder, "review_queue.jsonl")] == [6]
     summary = lines(made.folder)[-1]
-    assert (summary["pairs"], summary["review"]) == (3, 0)
+    assert (summary["pairs"], summary["review"]) == (3, 1)
 
 
 def test_finals_reach_the_disk_while_the_session_runs(tmp_path: Path) -> None:
@@ -215,10 +215,11 @@ def test_a_killed_daemon_leaves_every_final(tmp_path: Path) -> None:
     folder = tmp_path / "2026-11-22T09-30-00"
     assert [line["id"] for line in lines(folder, "captions.jsonl")] == list(range(1, 101))
     assert (folder / "transcript.en.srt").read_text().count("-->") == 100
+    assert not (folder / "summary.json").exists()
+    Review(folder).close()  # makes the files of pairs, which a service makes at its end
     pairs = [line["id"] for line in lines(folder, "sermon_pairs.jsonl")]
     assert pairs == list(range(1, len(pairs) + 1))
     assert len(pairs) >= 99  # the last utterance may not have been taken in
-    assert not (folder / "summary.json").exists()
 
 
 def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:

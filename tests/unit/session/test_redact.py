@@ -36,7 +36,7 @@ def test_no_file_has_the_words_and_all_else_stays(tmp_path: Path) -> None:
     )
     (made.folder / "report.html").write_text("secret")
     (made.folder / "captions.jsonl.tmp").write_text("secret")
-    wait_for(lambda: len(secrets(made.folder)) == 13)
+    wait_for(lambda: len(secrets(made.folder)) == 11)
     assert made.purging is False
     made.purge(PURGE)
     settled(made)
@@ -88,7 +88,7 @@ def test_a_full_disk_is_told_and_tried_until_it_is_done(
     faults: list[Fault] = []
     made = recorder(tmp_path, faults)
     fill(made)
-    wait_for(lambda: len(secrets(made.folder)) == 10)
+    wait_for(lambda: len(secrets(made.folder)) == 8)
     with monkeypatch.context() as full:
         full.setattr(os, "fsync", refuse)  # no new file can be written
         made.purge(PURGE)
@@ -108,7 +108,7 @@ def test_an_end_that_still_owes_is_not_whole(
 ) -> None:
     made = recorder(tmp_path)
     fill(made)
-    wait_for(lambda: len(secrets(made.folder)) == 10)
+    wait_for(lambda: len(secrets(made.folder)) == 8)
     with monkeypatch.context() as full:
         full.setattr(os, "rename", refuse)
         full.setattr(Path, "unlink", refuse)
@@ -136,7 +136,7 @@ KILLED = """
         made = SessionRecorder(folder, source="en", targets=("es",), on_fault=print)
         made.start()
         fill(made)
-        wait_for(lambda: len(secrets(made.folder)) == 10)
+        wait_for(lambda: len(secrets(made.folder)) == 8)
         count, replace = 0, files._replace
 
         def killed(path, pieces, **how):
@@ -178,10 +178,10 @@ def test_killed_amid_it_the_next_start_does_the_rest(tmp_path: Path) -> None:
 def test_a_session_that_is_being_written_is_left_to_its_daemon(tmp_path: Path) -> None:
     made = recorder(tmp_path)
     fill(made)
-    wait_for(lambda: len(secrets(made.folder)) == 10)
+    wait_for(lambda: len(secrets(made.folder)) == 8)
     (made.folder / MARK).write_bytes(b'[{"from_s":25.0,"to_s":60.0,"ids":[]}]')
     finish_purges(tmp_path)
-    assert len(secrets(made.folder)) == 10
+    assert len(secrets(made.folder)) == 8
     made.close(5.0)
     finish_purges(tmp_path)
     assert secrets(made.folder) == []

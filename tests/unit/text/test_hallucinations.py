@@ -2,14 +2,12 @@ from __future__ import annotations
 
 import json
 import zlib
-from dataclasses import asdict
 
 import pytest
 
-from pipeline.config.schema import Stt
 from pipeline.core.resources import bundled
 from pipeline.core.types import Recognition
-from pipeline.text.hallucinations import WhisperLimits, reason
+from pipeline.text.hallucinations import reason
 
 SPOKEN_DBFS = -22.0
 QUIET_DBFS = -55.0
@@ -29,7 +27,7 @@ def judge(
     raw = text.encode()
     ratio = compression_ratio or len(raw) / len(zlib.compress(raw))
     recognition = Recognition(text, avg_logprob, no_speech_prob, ratio, lang_prob=lang_prob)
-    return reason(recognition, text, level_dbfs, duration_s, Stt())
+    return reason(recognition, text, level_dbfs, duration_s)
 
 
 @pytest.mark.parametrize(
@@ -130,7 +128,7 @@ def test_no_speech_needs_both_thresholds() -> None:
 
 def test_a_recognizer_without_measures_is_believed() -> None:
     recognition = Recognition("And so we pray.")
-    assert reason(recognition, "And so we pray.", -50.0, 2.0, Stt()) == ""
+    assert reason(recognition, "And so we pray.", -50.0, 2.0) == ""
 
 
 @pytest.mark.parametrize(
@@ -253,8 +251,3 @@ def test_what_models_write_over_silence_in_other_languages_is_not_shown(text: st
 )  # fmt: skip
 def test_what_a_church_says_in_other_languages_stays_in_doubt(text: str) -> None:
     assert judge(text, avg_logprob=-0.9) == ""
-
-
-def test_the_settings_have_whispers_limits_unless_they_are_set() -> None:
-    limits, settings = WhisperLimits(), Stt()
-    assert asdict(limits) == {name: getattr(settings, name) for name in asdict(limits)}

@@ -7,7 +7,6 @@ from pipeline.config.schema import Settings
 from pipeline.core.resources import bundled
 from pipeline.models.registry import Role
 from pipeline.models.resolve import resolve
-from pipeline.tuning.endpoint import ENOUGH, Pauses
 from pipeline.tuning.plan import Figures, Machine, Trial, Values
 from pipeline.tuning.result import Tuned, conclude
 from pipeline.tuning.trials import Tuning
@@ -28,7 +27,6 @@ def concluded(
     machine: Machine = MACHINE,
     complete: bool = True,
     roles: int = 3,
-    pauses: Pauses | None = None,
 ) -> Tuned:
     """Return the result of a tuning of the starter models in which every engine was so busy."""
     needs_file(bundled("models", "tiny", "gemma"))
@@ -38,7 +36,7 @@ def concluded(
         done.chosen[role] = Trial(role, CHOSEN[role], figures, tried=CHOSEN[role])
         done.trials.append(done.chosen[role])
         done.memory_bytes[role] = 5
-    return conclude(done, Settings(), machine, complete=complete, pauses=pauses)
+    return conclude(done, Settings(), machine, complete=complete)
 
 
 def test_all_is_well() -> None:
@@ -51,16 +49,6 @@ def test_all_is_well() -> None:
     assert tuned.chosen == {key: v for values in CHOSEN.values() for key, v in values.items()}
     assert tuned.changes == {"stt.threads": 4, "translate.final.draft": 4}
     assert changed(Settings(), tuned.changes).stt.threads == 4
-
-
-def test_what_the_speakers_pauses_say_is_proposed_too() -> None:
-    tuned = concluded(pauses=Pauses(4, ENOUGH, (300,) * ENOUGH))
-    assert tuned.ok
-    assert tuned.changes["vad.silence_ms"] == 320
-    assert changed(Settings(), tuned.changes).vad.silence_ms == 320
-    assert "4 services" in next(each.message for each in tuned.verdicts if each.what == "pauses")
-    few = concluded(pauses=Pauses(1, 5, (300,)))
-    assert not any(key.startswith("vad.") for key in few.chosen)
 
 
 def test_one_that_is_too_slow_spoils_it() -> None:

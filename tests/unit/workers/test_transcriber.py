@@ -439,22 +439,6 @@ def test_the_recognizer_listens_for_the_words_that_the_dictionary_has_now(tmp_pa
     assert heard() == [""]
 
 
-def test_new_limits_of_the_filter_hold_from_the_next_utterance_on() -> None:
-    class Doubtful(FakeRecognizer):
-        def recognize(self, pcm: Pcm, *, final: bool, prefix: Sequence[int] = ()) -> Recognition:
-            return replace(super().recognize(pcm, final=final), no_speech_prob=0.5)
-
-    bench = Bench(recognizer=Doubtful(SCRIPT), drafts=None, read_all=False)
-    bench.worker.take(final(1))
-    strict = {"stt": {"avg_logprob": 0.0, "no_speech_prob": 0.4}}
-    bench.worker.settings = Settings.model_validate(strict)
-    bench.worker.take(final(2))
-    shown, filtered = bench.reports
-    assert isinstance(shown, Caption)
-    assert isinstance(filtered, Transcript)
-    assert filtered.filtered == "no-speech"
-
-
 def eager(revision: int = 8) -> Utterance:
     return replace(final(revision=revision), final=False, cause="eager")
 

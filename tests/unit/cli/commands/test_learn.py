@@ -49,18 +49,14 @@ def test_remove_takes_a_service_out(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_mix_says_what_is_in_it_and_what_is_lacking(capsys: pytest.CaptureFixture[str]) -> None:
     main(["learn", "collect", *PLACES])
-    verse = "Ruth\t1\t1\tNow.\tEntonces."
-    Path("bible.tsv").write_text(f"book\tchapter\tverse\ten\tes\n{verse}\n")
-    asked = ["learn", "mix", "--data", "learning", "--bible", "bible.tsv", "--pairs", "10"]
-    asked += ["--general-pairs", "0"]
-    assert main([*asked, "--versions", "en:es"]) == 0
+    asked = ["learn", "mix", "--data", "learning", "--own-only", "--pairs", "10"]
+    assert main([*asked, "--general-pairs", "0"]) == 0
     said = capsys.readouterr().out
-    assert "1 bible" in said
-    assert "6 pairs of bible are lacking" in said
+    assert "sermon" in said
+    assert "7 pairs of bible are lacking" in said
     count = len(Path("learning/mix/train.jsonl").read_text().splitlines())
     assert f"{count} pairs: " in said
     assert "that are not general: " in said
-    assert main([*asked, "--versions", "en"]) == 2
 
 
 def test_without_sessions_it_says_what_to_do(

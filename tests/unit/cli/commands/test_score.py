@@ -63,11 +63,10 @@ def test_cometkiwi_without_its_extra(session: Session, capsys: pytest.CaptureFix
 
 
 @pytest.mark.slow
-def test_agreement_by_an_embedding_model_and_limits_of_its_own(
+def test_agreement_by_an_embedding_model(
     tmp_path: Path, gemma_270m: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = hold(tmp_path, [GOOD, WRONG])
-    (tmp_path / "limits.json").write_text('{"cosine": {"flag": 1, "reject": 0}}')
 
     def judged() -> list[Any]:
         lines = (folder / "quality.jsonl").read_bytes().splitlines()
@@ -78,7 +77,6 @@ def test_agreement_by_an_embedding_model_and_limits_of_its_own(
     same, other = judged()
     assert (same["agreement_by"], other["agreement_by"]) == ("cosine", "cosine")
     assert same["quality"]["parts"]["agreement"] > other["quality"]["parts"]["agreement"]
-    assert "agreement:flag" in other["flags"], "by the limits beside the sessions"
     assert main([*asked, "--embedding", str(tmp_path / "none.gguf")]) == 1
     assert "learn.embedding: there is no" in capsys.readouterr().err
     assert main(asked) == 0

@@ -56,7 +56,6 @@ def test_llama_server_gets_the_settings_of_the_final_translator(
 ) -> None:
     Path("config.toml").write_text(
         "[translate.final]\ngpu_layers = -1\nthreads = 3\nbatch = 512\ncontext = 1024\n"
-        "flash_attention = false\n"
     )
     command = shown(capsys, "--host", "0.0.0.0", "--port", "9000", "--rooms", "3")
     assert command[0] == str(program)
@@ -70,7 +69,6 @@ def test_llama_server_gets_the_settings_of_the_final_translator(
         "--n-gpu-layers": "999",
         "--threads": "3",
         "--batch-size": "512",
-        "--flash-attn": "off",
     }
     assert {name: option(command, name) for name in asked} == asked
 

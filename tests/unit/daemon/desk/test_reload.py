@@ -206,7 +206,6 @@ def test_all_that_is_live_reaches_its_part(tmp_path: Path) -> None:
     text = f"""
         [dictionary]
         file = "{own}"
-        watch_s = 77.0
         [server]
         address = "https://captions.example.org/"
         history = 2

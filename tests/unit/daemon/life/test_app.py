@@ -13,6 +13,7 @@ import pytest
 
 from pipeline.core.errors import AudioError, DictionaryError, ModelError, ServerError
 from pipeline.core.types import Caption
+from pipeline.daemon.life import supervisor
 from tests.support.daemon import SHORT as SCRIPT
 from tests.support.daemon import SHORT_S as DURATION_S
 from tests.support.daemon import ShortService as Service
@@ -298,7 +299,10 @@ def test_a_dry_run_shows_the_audience_nothing(tmp_path: Path) -> None:
     assert service.finals() == all_finals("gemma")
 
 
-def test_a_changed_dictionary_takes_effect_and_a_bad_one_changes_nothing(tmp_path: Path) -> None:
+def test_a_changed_dictionary_takes_effect_and_a_bad_one_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(supervisor, "WATCH_S", 0.05)
     own = tmp_path / "own.toml"
     rule = '[[rule]]\nhear = ["number"]\nwrite = "{}"\nexample = "number"\nbecomes = "{}"\n'
     own.write_text(rule.format("Numbers", "Numbers"))
@@ -312,6 +316,8 @@ def test_a_changed_dictionary_takes_effect_and_a_bad_one_changes_nothing(tmp_pat
             while not any(e.get("stage") == "dictionary" for e in service.records("event")):
                 await asyncio.sleep(0.05)
             own.write_text(rule.format("Digits", "Digits"))
+            while not any(e["event"] == "dictionary" for e in service.records("event")):
+                await asyncio.sleep(0.05)
             changed.set()
             await until(
                 socket,
@@ -322,11 +328,7 @@ def test_a_changed_dictionary_takes_effect_and_a_bad_one_changes_nothing(tmp_pat
     service = Service(
         tmp_path,
         source=FakeSource(pcm_of(SCRIPT, DURATION_S), speed=6, waits=[(3.9, changed)]),
-        flags={
-            "dictionary.enabled": True,
-            "dictionary.file": str(own),
-            "dictionary.watch_s": 0.05,
-        },
+        flags={"dictionary.enabled": True, "dictionary.file": str(own)},
     )
     assert service.run(change) == 0
 

@@ -232,12 +232,6 @@ def test_a_model_of_another_kind(copy: Path) -> None:
         Marian(copy).load()
 
 
-def test_a_compute_type_that_does_not_exist() -> None:
-    needs_file(STARTER)
-    with pytest.raises(ModelError, match=r"^compute_type.*\[compute-type-unsupported\]"):
-        Marian(STARTER, compute_type="int7").load()
-
-
 def test_a_right_translation_scores_better_than_a_wrong_one(marian: Marian) -> None:
     texts = ["Dios es bueno.", "El perro come piedras."]
     (good, least), (bad, _) = marian.score("God is good.", texts)

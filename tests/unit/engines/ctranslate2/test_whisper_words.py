@@ -133,14 +133,6 @@ def test_partials_tell_nothing_and_are_told_nothing(
 
 
 @pytest.mark.slow
-def test_they_can_be_turned_off(
-    whisper: Whisper, sermon: list[tuple[Pcm, list[str]]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(whisper, "_word_probabilities", False)
-    assert whisper.recognize(sermon[0][0], final=True).words == ()
-
-
-@pytest.mark.slow
 def test_the_choices_add_up_to_the_score_that_whisper_gives(
     whisper: Whisper, sermon: list[tuple[Pcm, list[str]]], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -423,6 +423,6 @@ def test_loads_on_a_machine_with_amx(gguf: Path) -> None:
     code = (
         "import sys, pathlib; from pipeline.engines.llama_cpp.llama import Llama;"
         "Llama(pathlib.Path(sys.argv[1]), gpu_layers=0, threads=1, context=512, batch=128,"
-        " flash_attention=True).prompt([1, 2, 3], lambda: None)"
+        ").prompt([1, 2, 3], lambda: None)"
     )
     subprocess.run([sys.executable, "-c", code, str(gguf)], check=True)

@@ -74,8 +74,6 @@ def test_every_engine_names_settings_that_exist_and_are_its_own() -> None:
         ("marian", "translate.compare"),
         ("gemma", "translate.final"),
         ("gemma", "translate.compare"),
-        ("exllamav2", "translate.final"),
-        ("exllamav2", "translate.compare"),
         ("kokoro", "speech"),
         ("espeak", "speech"),
     ]

@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import pytest
-
 from pipeline.config.schema import Final, Settings
 from pipeline.config.section import ModelServer
-from pipeline.core.errors import ModelError
-from pipeline.engines.exllama import ExLlama
-from pipeline.engines.process.model_specs import exllama_spec, gemma_spec, openai_spec
-from pipeline.engines.specification import EngineSpec, make
+from pipeline.engines.process.model_specs import gemma_spec, openai_spec
+from pipeline.engines.specification import EngineSpec
 
 SECTION = "translate.final"
 
@@ -27,14 +21,3 @@ def test_all_that_are_asked_by_a_prompt_are_told_the_same() -> None:
         assert {key: spec.arguments[key] for key in asked} == asked
         assert EngineSpec.from_json(spec.as_json()) == spec
     assert there.arguments["url"] == url
-
-
-def test_exl2_models_are_folders(tmp_path: Path) -> None:
-    folder = tmp_path / "exl2"
-    final = Final(engine="exllamav2", model=str(folder))
-    with pytest.raises(ModelError, match=r"translate\.final\.model: there is no folder"):
-        exllama_spec(Settings(), final, SECTION)
-    folder.mkdir()
-    spec = exllama_spec(Settings(), final, SECTION)
-    assert (spec.kind, spec.model, spec.wants_gpu) == ("exllamav2", folder, True)
-    assert isinstance(make(spec), ExLlama)

@@ -18,8 +18,8 @@ from pipeline.engines.process.engine_process import RecognizerProcess
 from pipeline.engines.specification import EngineSpec
 from pipeline.engines.streaming.incremental import IncrementalRecognizer
 from pipeline.engines.streaming.moonshine import Moonshine, heard, kind_of
-from pipeline.evaluation.voices import score_text
 from scripts.bench.accuracy import Material, material
+from scripts.support.voice_score import score_text
 from tests.support.engine_processes import kept_processes
 from tests.support.needs import needs_file, needs_module
 

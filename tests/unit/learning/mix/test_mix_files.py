@@ -37,17 +37,12 @@ def data(tmp_path: Path) -> DataFolder:
 
 
 def sources(tmp_path: Path) -> Sources:
-    (tmp_path / "bible.tsv").write_text(
-        "book\tchapter\tverse\ten\tes\n"
-        + "".join(f"Ruth\t1\t{n}\tVerse {n}.\tVersículo {n}.\n" for n in range(1, 100))
-    )
     (tmp_path / "glossary.tsv").write_text("grace\tgracia\n")
     (tmp_path / "general.tsv").write_text("Good day.\tBuen día.\nGood night.\tBuenas noches.\n")
     (tmp_path / "test.tsv").write_text("Good night!\tBuenas noches.\n")
     return Sources(
-        bible=tmp_path / "bible.tsv",
-        versions=[("en", "es")],
         glossary=tmp_path / "glossary.tsv",
+        ships=False,
         general=tmp_path / "general.tsv",
         not_in=[tmp_path / "test.tsv"],
     )
@@ -74,12 +69,12 @@ def test_what_people_vouch_for_is_divided_once_and_for_all(
     assert set(first) == {"en", "es", "part", "weight"}
     manifest = orjson.loads((out / "manifest.json").read_bytes())
     assert manifest["figures"]["parts"] == made.parts
-    assert {each["file"] for each in manifest["inputs"]} >= {"bible.tsv", "pairs.jsonl"}
+    assert {each["file"] for each in manifest["inputs"]} >= {"general.tsv", "pairs.jsonl"}
 
 
 def test_a_dry_run_writes_nothing(data: DataFolder, tmp_path: Path) -> None:
     made, _ = mix(data, tmp_path / "mix", sources(tmp_path), SMALL, LANGS, dry_run=True)
-    assert made.parts["bible"]
+    assert made.parts["sermon"]
     assert not (tmp_path / "mix").exists()
 
 

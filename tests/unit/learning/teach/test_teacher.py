@@ -98,19 +98,6 @@ def test_a_marian_teacher_weighs_several_translations() -> None:
     assert BEAM == 4
 
 
-def test_a_folder_of_several_files_is_known_by_all_of_them(tmp_path: Path) -> None:
-    folder = tmp_path / "exl2"
-    folder.mkdir()
-    asked = Asked(engine="exllamav2", model=str(folder))
-    known = set()
-    for name in ("output-1.safetensors", "output-2.safetensors"):
-        (folder / name).write_bytes(name.encode())
-        known.add(choose_teacher(loaded(), asked).id)
-    (folder / name).write_bytes(b"changed")
-    known.add(choose_teacher(loaded(), asked).id)
-    assert len(known) == 3
-
-
 def test_where_drafts_are_final_gemma_teaches() -> None:
     teacher = choose_teacher(loaded({"translate.final.engine": "marian"}), Asked())
     assert (teacher.engine, teacher.model) == ("gemma", "starter")
