@@ -11,7 +11,7 @@ FAST := --hypothesis-profile=quick -m "not slow and not browser and not sound an
 
 .DELETE_ON_ERROR:  # a .venv that could only half be made is made again
 
-.PHONY: help venv dev train demo test check coverage lint format screenshots faults soak crowd bench-relays bench bench-voices bench-church bench-meaning bench-languages lock wheel wheels wheels-check clean
+.PHONY: help venv dev train demo test check coverage lint format screenshots faults audit soak crowd bench-relays bench bench-voices bench-church bench-meaning bench-languages lock wheel wheels wheels-check clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-18s %s\n", $$1, $$2}'
@@ -87,6 +87,9 @@ screenshots: .venv/dev  ## Take pictures of the pages into docs/images
 
 faults: .venv/dev  ## Run the fault matrix of docs/RELIABILITY.md and print it with results and times
 	$(BIN)/python -m scripts.reliability.faults $(ARGS)
+
+audit: .venv/dev  ## Print what was asked for, row by row, and its tests; ARGS="--run 46" runs a row's
+	$(BIN)/python -m scripts.quality.audit $(ARGS)
 
 soak: .venv/dev  ## Eight hours of a church's sound in half an hour, watched for growth
 	$(BIN)/python -m scripts.reliability.soak $(ARGS)

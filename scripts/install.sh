@@ -153,6 +153,7 @@ if ! grep -qs "^$name:" "$root/etc/passwd"; then
   if command -v systemd-sysusers >/dev/null; then
     systemd-sysusers ${root:+--root="$root"} "$sysusers/$name.conf"
   else
+    for group in audio video render; do groupadd ${root:+--root "$root"} --system --force "$group"; done
     useradd ${root:+--root "$root"} --system --home-dir "/var/lib/$name" --shell /usr/sbin/nologin --groups audio "$name"
   fi
   say "made the user $name"

@@ -18,6 +18,7 @@ from typing import Any
 import orjson
 
 from tests.support.needs import needs_module
+from tests.support.paths import ROOT
 
 MODEL = "starter"
 STARTS_S = 120.0
@@ -182,80 +183,82 @@ def free_port() -> int:
 
 @contextmanager
 def real_server(
-    folder: Path, *, key_file: str = "", name: str = MODEL
+    folder: Path, *, key: str = "", name: str = MODEL
 ) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
-    """Run llama-cpp-python's own server with the starter model, as `serve-model` starts it.
+    """Run llama-cpp-python's own server with the starter model; it answers one room at a time.
 
     Yields its address and its process.
     """
     needs_module("fastapi", "uvicorn", "sse_starlette", "starlette_context", "yaml")
-    # Here: they cost quick tests, which need none of it, a quarter of a second.
-    from pipeline.cli.commands.serve_model import Served, llama_cpp_server
-    from pipeline.config.schema import Final
-    from pipeline.models.resolve import resolve
-
-    port = free_port()
-    served = Served(
-        model=resolve("gemma", "tiny"),
-        name=name,
-        final=Final(),
-        host="127.0.0.1",
-        port=port,
-        rooms=1,
-        key_file=key_file,
-    )
-    command = llama_cpp_server(served)
-    with (folder / "server.log").open("wb") as log:
-        process = subprocess.Popen(
-            [sys.executable, *command.arguments[1:]],
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            env={"PATH": "/usr/bin:/bin", "HOME": str(folder), **command.environment},
-        )
-    try:
-        _await(port, process, folder / "server.log")
-        yield f"http://127.0.0.1:{port}/v1", process
-    finally:
-        process.kill()
-        process.wait()
+    options = {"model": _tiny(), "model_alias": name, "n_ctx": 2048, "interrupt_requests": "false"}
+    arguments = [f"--{option}={value}" for option, value in options.items()]
+    key_of = {"API_KEY": key} if key else {}
+    with _serving(folder, ["-c", _LLAMA_CPP_SERVER, *arguments], free_port(), **key_of) as served:
+        yield served
 
 
 @contextmanager
 def real_llama_server(folder: Path) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
-    """Run llama.cpp's own server, which the wheel `xllamacpp` brings, with the starter model.
+    """Run the server that `serve-model` starts, llama.cpp's own, with the starter model.
 
     Yields its address and its process.
     """
     needs_module("xllamacpp")
-    from pipeline.models.resolve import resolve
+    # Here: they cost quick tests, which need none of it, a quarter of a second.
+    from pipeline.cli.commands.serve_model import Served, command_for
+    from pipeline.config.schema import Final
 
     port = free_port()
-    arguments = (str(resolve("gemma", "tiny")), str(port), MODEL)
-    with (folder / "server.log").open("wb") as log:
+    served = Served(_tiny(), MODEL, Final(), "127.0.0.1", port, rooms=2, threads=1)
+    with _serving(folder, command_for(served)[1:], port, path="health") as running:
+        yield running
+
+
+@contextmanager
+def serve_model(folder: Path, *options: str) -> Iterator[str]:
+    """Run `stark-translate serve-model` with the starter model; yield the server's address."""
+    needs_module("xllamacpp")
+    port = free_port()
+    asked = ["-m", "pipeline", "serve-model", "--model", "tiny", "--port", str(port), *options]
+    with _serving(folder, asked, port, path="health") as (url, _):
+        yield url
+
+
+def _tiny() -> Path:
+    from pipeline.models.resolve import resolve
+
+    return resolve("gemma", "tiny")
+
+
+# As `python -m llama_cpp.server`, which chooses no kernels where they are files of their own.
+_LLAMA_CPP_SERVER = """
+from pipeline.engines.llama_cpp.llama import load_kernels
+load_kernels()
+from llama_cpp.server.__main__ import main
+main()
+"""
+
+
+@contextmanager
+def _serving(
+    folder: Path, arguments: list[str], port: int, path: str = "openapi.json", **more: str
+) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
+    log = folder / "server.log"
+    env = {"PATH": "/usr/bin:/bin", "HOME": str(folder), "PYTHONPATH": str(ROOT)}
+    env |= {"HOST": "127.0.0.1", "PORT": str(port), **more}
+    with log.open("wb") as out:
         process = subprocess.Popen(
-            [sys.executable, "-c", _LLAMA_SERVER, *arguments], stdout=log, stderr=log
+            [sys.executable, *arguments], stdout=out, stderr=out, env=env, cwd=folder
         )
     try:
-        _await(port, process, folder / "server.log", "health")
+        _await(port, process, log, path)
         yield f"http://127.0.0.1:{port}/v1", process
     finally:
         process.kill()
         process.wait()
 
 
-_LLAMA_SERVER = """
-import signal, sys, xllamacpp
-asked = xllamacpp.CommonParams()
-asked.model.path, asked.port, asked.model_alias = sys.argv[1], int(sys.argv[2]), {sys.argv[3]}
-asked.n_ctx, asked.n_parallel, asked.swa_full = 4096, 2, True
-server = xllamacpp.Server(asked)
-signal.pause()
-"""
-
-
-def _await(
-    port: int, process: subprocess.Popen[bytes], log: Path, path: str = "openapi.json"
-) -> None:
+def _await(port: int, process: subprocess.Popen[bytes], log: Path, path: str) -> None:
     until_s = time.monotonic() + STARTS_S
     while time.monotonic() < until_s:
         assert process.poll() is None, log.read_text()[-2000:]

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import peft
 import sentencepiece
 import torch
 import transformers
@@ -63,3 +64,26 @@ def base_model(sees_pictures: bool, **settings: Any) -> Any:
         text_config=text, vision_config=pictures, mm_tokens_per_image=1, image_token_index=419
     )
     return transformers.Gemma3ForConditionalGeneration(config)
+
+
+def taught(model: Any, processor: Any, modules: str | list[str], steps: int) -> Any:
+    """Return the model with an adapter; after 80 steps it answers all with ANSWER and the end."""
+    config = peft.LoraConfig(
+        r=8, lora_alpha=16, rank_pattern={"layers.1.mlp.down_proj": 4}, target_modules=modules
+    )  # fmt: skip
+    adapted = peft.get_peft_model(model, config)
+    prompt = prompts.render("translategemma", ASKED, "en", "es")
+    head = prompt.head.removeprefix(CONTROL[0])
+    tail = [5, *processor.encode("\n"), 4, *processor.encode("model\n")]
+    asked = [2, 4, *processor.encode(head), *processor.encode(prompt.text), *tail]
+    said = [*processor.encode(ANSWER), 5]
+    ids = torch.tensor([asked + said])
+    wanted = torch.tensor(said)
+    optimizer = torch.optim.AdamW([p for p in adapted.parameters() if p.requires_grad], lr=0.02)
+    for _ in range(steps):
+        logits = adapted(input_ids=ids, logits_to_keep=len(said) + 1).logits[0, :-1]
+        loss = torch.nn.functional.cross_entropy(logits, wanted)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    return adapted

@@ -7,13 +7,11 @@ import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 import structlog
 
 from pipeline.core.errors import ModelError
-from pipeline.engines import prompts
 from tests.support.needs import needs_file, needs_train_extra
 from tests.support.paths import ROOT
 
@@ -25,7 +23,7 @@ import torch  # noqa: E402
 import transformers  # noqa: E402
 from safetensors.torch import load_file, save_file  # noqa: E402
 
-from tests.support.tiny_gemma import ANSWER, CONTROL, base_model, write_tokenizer  # noqa: E402
+from tests.support.tiny_gemma import ANSWER, base_model, taught, write_tokenizer  # noqa: E402
 from training.gguf_export import convert_translategemma as program  # noqa: E402
 from training.gguf_export import converting, merging  # noqa: E402
 
@@ -43,31 +41,6 @@ def quiet() -> Iterator[None]:
     """llama.cpp's chatter goes to structlog, which the program itself sets up."""
     with structlog.testing.capture_logs():
         yield
-
-
-def taught(model: Any, processor: Any, modules: str | list[str], steps: int) -> Any:
-    """The model with an adapter; after 80 steps it answers every prompt with ANSWER and the end."""
-    config = peft.LoraConfig(
-        r=8, lora_alpha=16, rank_pattern={"layers.1.mlp.down_proj": 4}, target_modules=modules
-    )  # fmt: skip
-    adapted = peft.get_peft_model(model, config)
-    prompt = prompts.render(
-        "translategemma", "Grace and peace to you from God our Father.", "en", "es"
-    )
-    head = prompt.head.removeprefix(CONTROL[0])
-    tail = [5, *processor.encode("\n"), 4, *processor.encode("model\n")]
-    asked = [2, 4, *processor.encode(head), *processor.encode(prompt.text), *tail]
-    said = [*processor.encode(ANSWER), 5]
-    ids = torch.tensor([asked + said])
-    wanted = torch.tensor(said)
-    optimizer = torch.optim.AdamW([p for p in adapted.parameters() if p.requires_grad], lr=0.02)
-    for _ in range(steps):
-        logits = adapted(input_ids=ids).logits[0, len(asked) - 1 : -1]
-        loss = torch.nn.functional.cross_entropy(logits, wanted)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    return adapted
 
 
 @pytest.fixture(scope="module", params=["text", "pictures"])

@@ -288,12 +288,12 @@ def local() -> str:
 
 @pytest.mark.slow
 class TestRealServer:
-    """With the starter model: llama_cpp.server, started as `serve-model` does it; llama-server."""
+    """With the starter model: llama_cpp.server, and what `serve-model` starts."""
 
     def test_its_key_and_its_model_are_checked(self, tmp_path: Path) -> None:
         key = tmp_path / "key"
         key.write_text("s3cret")
-        with real_server(tmp_path, key_file=str(key), name="church") as (url, _):
+        with real_server(tmp_path, key="s3cret", name="church") as (url, _):
             codes = []
             for name, file in (("church", ""), ("other", str(key)), ("church", str(key))):
                 made = OpenAi(name, url=url, key_file=file, prompt="starter", deadline_s=PATIENT_S)

@@ -1,0 +1,102 @@
+"""The installed service under a real systemd: install, READY, deaths, upgrade, timers, the end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import soundfile
+
+from scripts.support.program import SERMON
+from tests.support.needs import needs_program
+from tests.support.systemd_machine import CHECKOUT, Machine, machine
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
+
+INSTALL = f"bash {CHECKOUT}/scripts/install.sh --python /mnt/test/python"
+DROP_IN = "/etc/systemd/system/stark-translate.service.d/test.conf"
+
+
+def main_pid(machine: Machine) -> str:
+    """Return the service's process once systemd has had its READY, or "" before."""
+    return machine.show("MainPID") if machine.show("ActiveState") == "active" else ""
+
+
+def test_a_service_from_its_installation_to_its_end(tmp_path: Path) -> None:
+    needs_program("unshare", "nsenter", "systemd-sysusers")
+    spoken, rate = soundfile.read(SERMON, dtype="int16")
+    with soundfile.SoundFile(tmp_path / "long.wav", "w", rate, 1) as long:
+        for _ in range(10):
+            long.write(spoken)
+    tmp_path.chmod(0o755)  # the service's user reads it
+    with machine(tmp_path) as church:
+        # A file for the microphone, and a watchdog that a test can wait for.
+        church.write(
+            "/etc/stark-translate/environment",
+            "STARK_TRANSLATE__AUDIO__INPUT=/mnt/test/long.wav\n"
+            "STARK_TRANSLATE__TRANSLATE__FINAL__MODEL=tiny\n"
+            "STARK_TRANSLATE__SESSION__DRAIN_S=1",
+        )
+        church.write(
+            DROP_IN, "[Service]\nWatchdogSec=10s\nStandardError=append:/mnt/test/service.log"
+        )
+
+        assert "Installed. Next:" in church.ok(INSTALL)
+        first = main_pid(church)
+        assert first, "READY came before install.sh went on"
+        assert church.show("UnitFileState") == "enabled"
+        assert church.ok(f"stat -c %U /proc/{first}").strip() == "stark-translate"
+        captions = "cat /var/lib/stark-translate/sessions/*/captions.jsonl"
+        church.until(lambda: "final" in church.run(captions).stdout, "a caption")
+
+        church.ok(f"kill -KILL {first}")
+        church.until(lambda: main_pid(church) not in {"", first}, "a restart after SIGKILL")
+        second = main_pid(church)
+        church.ok(f"kill -STOP {second}")
+        church.until(lambda: main_pid(church) not in {"", second}, "a restart by the watchdog")
+        assert int(church.show("NRestarts")) >= 2
+
+        # An upgrade that does not start: the version before comes back by itself.
+        church.ok(f"mkdir /mnt/newer; ln -s {CHECKOUT}/* /mnt/newer; rm /mnt/newer/languages.toml")
+        church.ok(f"(cat {CHECKOUT}/languages.toml; echo '# newer') >/mnt/newer/languages.toml")
+        newer = INSTALL.replace(CHECKOUT, "/mnt/newer") + " --now"
+        broken = church.run(newer, STARTS="exit 1\n")
+        assert broken.returncode == 1
+        assert "the new version does not start, and the one before is back" in broken.stderr
+        church.until(lambda: main_pid(church), "the version before")
+        third = main_pid(church)
+        # One that does, and the way back.
+        stamp = church.ok("cat /opt/stark-translate/stamp")
+        assert "Installed. Next:" in church.ok(newer)
+        assert church.ok("cat /opt/stark-translate/stamp") != stamp
+        assert main_pid(church) not in {"", third}
+        assert "The other version is in" in church.ok(f"{newer} --rollback")
+        assert church.ok("cat /opt/stark-translate/stamp") == stamp
+        assert main_pid(church)
+
+        # By the clock of services: off at power-on, on and off when a timer says so.
+        church.ok(f"{newer} --timers")
+        assert church.show("UnitFileState") == "disabled"
+        start, stop = (f"stark-translate-{name}.timer" for name in ("start", "stop"))
+        assert church.show("NextElapseUSecRealtime", start).startswith("Sun ")
+        assert church.show("NextElapseUSecRealtime", start).split()[2] == "09:30:00"
+        soon = "[Timer]\nOnCalendar=\nOnCalendar=*:*:*"
+        church.write(f"/etc/systemd/system/{stop}.d/test.conf", soon)
+        church.ok(f"systemctl daemon-reload && systemctl restart {stop}")
+        church.until(lambda: church.show("ActiveState") == "inactive", "the end by a timer")
+        church.ok(f"systemctl stop {stop}")
+        church.write(f"/etc/systemd/system/{start}.d/test.conf", soon)
+        church.ok(f"systemctl daemon-reload && systemctl restart {start}")
+        church.until(lambda: main_pid(church), "the start by a timer")
+        church.ok(f"systemctl stop {start}")
+
+        # Wrong settings: a failed start that is not tried again, and whose reason is told.
+        church.write(DROP_IN, "[Service]\nEnvironment=STARK_TRANSLATE__SERVER__PORT=high")
+        assert church.run("systemctl daemon-reload; systemctl restart stark-translate").returncode
+        church.until(lambda: church.show("ActiveState") == "failed", "no second try")
+        assert church.show("ExecMainStatus") == "78"
+
+        church.ok(f"{INSTALL} --uninstall")
+        assert church.show("LoadState") == "not-found"
+        assert church.run("ls /opt/stark-translate").returncode != 0
+        assert church.ok("ls /etc/stark-translate/config.toml /var/lib/stark-translate/sessions")

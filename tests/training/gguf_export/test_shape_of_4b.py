@@ -1,0 +1,102 @@
+"""The shape of TranslateGemma 4B from the checkpoint to the running daemon's translator.
+
+Its vocabulary, heads, window, positions and pictures are those of its config.json; only the
+width, and the number of layers, are small, and the weights are random but for an adapter.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import structlog
+
+from pipeline.engines.llama_cpp.gemma import Gemma
+from tests.support.needs import needs_file, needs_train_extra
+from tests.support.paths import ROOT
+
+needs_train_extra()
+
+import gguf  # noqa: E402
+import torch  # noqa: E402
+import transformers  # noqa: E402
+from sentencepiece import sentencepiece_model_pb2  # noqa: E402
+
+from tests.support.tiny_gemma import ANSWER, ASKED, taught, write_tokenizer  # noqa: E402
+from training.gguf_export import convert_translategemma, converting  # noqa: E402
+
+pytestmark = [
+    pytest.mark.train,
+    pytest.mark.slow,
+    pytest.mark.timeout(600),
+    pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing`:FutureWarning"),
+]
+
+LLAMA_CPP = ROOT / ".venv" / "llama.cpp"
+PIECES, VOCABULARY = 262_144, 262_208  # of tokenizer.model, and of config.json
+
+
+def write_base(folder: Path) -> None:
+    text = transformers.Gemma3TextConfig(
+        vocab_size=VOCABULARY, hidden_size=128, intermediate_size=256, num_hidden_layers=6,
+        num_attention_heads=8, num_key_value_heads=4, head_dim=256, query_pre_attn_scalar=256,
+        max_position_embeddings=131_072, sliding_window=1024, bos_token_id=2, eos_token_id=1,
+        pad_token_id=0,
+        rope_parameters={
+            "full_attention": {"rope_type": "linear", "factor": 8.0, "rope_theta": 1_000_000.0},
+            "sliding_attention": {"rope_type": "default", "rope_theta": 10_000.0},
+        },
+    )  # fmt: skip
+    pictures = transformers.SiglipVisionConfig(
+        hidden_size=1152, intermediate_size=4304, num_hidden_layers=1, num_attention_heads=16,
+        image_size=896, patch_size=14,
+    )  # fmt: skip
+    torch.manual_seed(1)
+    config = transformers.Gemma3Config(
+        text_config=text, vision_config=pictures, mm_tokens_per_image=256,
+        image_token_index=262_144, boi_token_index=255_999, eoi_token_index=256_000,
+    )  # fmt: skip
+    model = transformers.Gemma3ForConditionalGeneration(config)
+    torch.nn.init.normal_(model.get_input_embeddings().weight, std=0.3)
+    model.to(torch.bfloat16).save_pretrained(folder / "base")
+    write_tokenizer(folder / "base")
+    file = folder / "base" / "tokenizer.model"
+    pieces = sentencepiece_model_pb2.ModelProto()
+    pieces.ParseFromString(file.read_bytes())
+    for number in range(len(pieces.pieces), PIECES):
+        pieces.pieces.add(piece=f"\u2581unheard{number}", score=-float(number))
+    pieces.trainer_spec.vocab_size = PIECES
+    file.write_bytes(pieces.SerializeToString())
+
+
+def test_a_model_of_its_shape_is_merged_converted_quantized_and_speaks(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    needs_file(LLAMA_CPP / converting.SCRIPT)
+    import sentencepiece
+
+    write_base(tmp_path)
+    processor = sentencepiece.SentencePieceProcessor(
+        model_file=str(tmp_path / "base" / "tokenizer.model")
+    )
+    model = transformers.Gemma3ForConditionalGeneration.from_pretrained(
+        tmp_path / "base", dtype=torch.float32
+    )
+    adapter = taught(model, processor, r".*language_model.*_proj", 60)
+    adapter.save_pretrained(tmp_path / "adapter")
+    del model, adapter
+    with structlog.testing.capture_logs():
+        done = convert_translategemma.main(
+            ["--base", str(tmp_path / "base"), "--adapter", str(tmp_path / "adapter"),
+             "--out", str(tmp_path / "made"), "--name", "translategemma-4b", "--levels", "Q4_K_M",
+             "--threads", "2", "--llama-cpp", str(LLAMA_CPP)]
+        )  # fmt: skip
+    # It has compared the logits of F16 with the merged model's.
+    assert done == 0, capsys.readouterr().err
+    made = tmp_path / "made" / "translategemma-4b-Q4_K_M.gguf"
+    fields = gguf.GGUFReader(made).fields
+    assert fields["gemma3.attention.sliding_window"].contents() == 1024
+    assert len(fields["tokenizer.ggml.tokens"].data) == VOCABULARY
+    engine = Gemma(made, prompt="translategemma", source="en", target="es", deadline_s=600.0)
+    engine.load()
+    assert engine.translate(ASKED).text == ANSWER
