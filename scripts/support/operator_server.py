@@ -14,7 +14,7 @@ from pipeline.church.notes.notes_files import NOTES
 from pipeline.cli.screens import LineScreen
 from pipeline.config.loader import Changes, load
 from pipeline.config.schema import Church
-from pipeline.core.reports import Level, Rendition, Retranslated, SongChanged
+from pipeline.core.reports import Fault, Level, Rendition, Retranslated, SongChanged
 from pipeline.core.types import (
     SAMPLE_RATE,
     Caption,
@@ -237,6 +237,14 @@ class OperatorServer(DisplayServer):
 
         async def report() -> None:
             self.coordinator.on_song(SongChanged(held, "detector", from_s=4.0, to_s=9.0))
+
+        self._wait(report())
+
+    def report(self, fault: Fault) -> None:
+        """Report an error that the service survives."""
+
+        async def report() -> None:
+            self.coordinator.on_fault(fault)
 
         self._wait(report())
 

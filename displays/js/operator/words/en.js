@@ -159,7 +159,7 @@ export const EN = {
   print: "A page with it to print",
   volunteers: "Volunteers",
   no_volunteers: "No other device is let in yet.",
-  invitation: "Open this page on the other device, and type",
+  invitation: "Point the camera of the other device at this picture. Or open this page there, and type",
   invitation_for: "within {minutes} minutes. It lets one device in.",
   invite: "Add a volunteer",
   sign_out: "Sign out",
