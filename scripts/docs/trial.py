@@ -173,7 +173,9 @@ class Trial:
         self._touch_word(hand, "Nebucanza")
         hand.touch(self.desk.locator("#edit"))
         hand.enter(self.desk, "Nebuchadnezzar")
-        expect(self.desk.locator(".row[data-id='1'] .heard")).to_contain_text("Then spoke Nebuchadnezzar")
+        expect(self.desk.locator(".row[data-id='1'] .heard")).to_contain_text(
+            "Then spoke Nebuchadnezzar"
+        )
         self._hall.translated("Habló Nabuco.", "Habló Nabucodonosor.")
         expect(self.phone.locator("#captions")).to_contain_text("Habló Nabucodonosor.")
 

@@ -124,6 +124,7 @@ class OperatorServer(DisplayServer):
                 on_command=self.commands.obey,
                 health=lambda: self.health,
                 console=self.commands.console,
+                sound=self.commands.sound,
             )
             self._hub = context.hub
 
@@ -159,7 +160,7 @@ class OperatorServer(DisplayServer):
             cause="silence",
             start_sample=round(start_s * SAMPLE_RATE),
             end_sample=round((start_s + LENGTH_S) * SAMPLE_RATE),
-            pcm=np.zeros(1, np.float32),
+            pcm=np.zeros(round(LENGTH_S * SAMPLE_RATE), np.float32),
             spoken_s=closed_s - 0.5,
             closed_s=closed_s,
         )

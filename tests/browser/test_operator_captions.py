@@ -196,6 +196,7 @@ def test_a_typed_caption_reaches_every_screen(hall: OperatorServer, visit: Visit
     people, wall = audience(visit), visit("/projector", **TABLET)
     hall.hear(1, "the word of the Lord", "La palabra del Señor.")
     page.keyboard.press("t")
+    page.get_by_label("a caption, among those").check()
     page.locator("#type-text").fill("Children may go now.")
     page.keyboard.press("Enter")
     expect(row(page, 2).locator(".heard")).to_have_text("Children may go now.")
@@ -220,7 +221,6 @@ def test_a_notice_stays_on_every_screen_until_it_is_taken_away(
     page = opened(visit)
     screens = [audience(visit), visit("/projector", **TABLET), visit("/obs", **TABLET)]
     page.locator("#type").click()
-    page.get_by_label("a notice that stays").check()
     page.locator("#type-text").fill("The sermon starts at 10:40.")
     page.keyboard.press("Enter")
     for screen in screens:
@@ -581,6 +581,11 @@ def test_a_doubtful_final_waits_for_the_operator_and_is_then_marked(
     )
     expect(page.locator("#doubt-target")).to_have_text("Él es la guerra.")
     expect(text).to_have_text("Él es paz.")
+    hear = page.locator("#hear")
+    hear.click()
+    expect(hear).to_have_text("Stop")  # three seconds of sound, from the server
+    hear.click()
+    expect(hear).to_have_text("Hear it")
     page.keyboard.press("r")
     expect(bar).to_be_hidden()
     expect(text).to_have_count(0)

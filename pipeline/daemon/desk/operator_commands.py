@@ -137,6 +137,10 @@ class OperatorCommands:
             models=self._facts.models,
         )
 
+    def sound(self, caption_id: int, lang: str) -> bytes:
+        """Return what was said of a doubtful caption of a target language as WAV, or b""."""
+        return self._targets.of(lang).coordinator.sound(caption_id)
+
     @property
     def _song(self) -> SongControl | Literal["off"]:
         return "off" if self._facts.song_mode == "off" else self._facts.song_control
