@@ -20,15 +20,21 @@ export function selectedWords(selection = getSelection()) {
   return { id: Number(heard.closest(".row").dataset.id), text };
 }
 
+/** The text node and the place in it that lie under a press; [null, 0] where there is none. */
+function caretAt(x, y) {
+  const found = document.caretPositionFromPoint?.(x, y);
+  if (found) return [found.offsetNode, found.offset];
+  const range = document.caretRangeFromPoint?.(x, y); // older browsers
+  return range ? [range.startContainer, range.startOffset] : [null, 0];
+}
+
 /** The word of what was heard that lies under a press; "" where there is none, or where it stands twice. */
 export function touchedWord(heard, x, y) {
-  const caret = document.caretPositionFromPoint?.(x, y) ?? document.caretRangeFromPoint?.(x, y);
-  const node = caret?.offsetNode ?? caret?.startContainer;
-  if (!heard || node?.nodeType !== Node.TEXT_NODE || !heard.contains(node)) return "";
-  const at = caret.offset ?? caret.startOffset;
-  const word = bare((/\S*$/.exec(node.data.slice(0, at))?.[0] ?? "") + (/^\S*/.exec(node.data.slice(at))?.[0] ?? ""));
-  const all = heard.textContent;
-  return word && all.indexOf(word) === all.lastIndexOf(word) ? word : "";
+  const [node, at] = caretAt(x, y);
+  if (node?.nodeType !== Node.TEXT_NODE || !heard?.contains(node)) return "";
+  const [before, after] = [node.data.slice(0, at).split(/\s/).at(-1), node.data.slice(at).split(/\s/)[0]];
+  const [word, all] = [bare(before + after), heard.textContent];
+  return all.indexOf(word) === all.lastIndexOf(word) ? word : "";
 }
 
 /** `onChoose()` hears that another row or other words are chosen, `onOpen()` that the chosen one is to be edited. */

@@ -40,8 +40,7 @@ const meter = new Meter();
 const panel = new Panel();
 const server = { link: "connecting", mode: "", state: "", reason: "", source: "", lang: "", targets: [] };
 const operator = { token: loadToken(), asked: false, authorized: false, paused: false, blank: false, undo: "", awaits: false, dictionary: "", offRecord: false, offRecordS: 0, song: "off" };
-let silenceTimer = 0;
-let drawing = false;
+let [silenceTimer, drawing] = [0, false];
 const list = new List({ onChoose: () => renderChosen(), onOpen: () => element.edit.click() });
 const editDialog = new EditDialog({
   onOpen: (id) => command("settle", { id }),
@@ -61,6 +60,7 @@ const volunteers = new VolunteerList((message) => connection.send(message));
 const ruleDialog = new RuleDialog({
   onAdd: (heard, write) => command("add-rule", { heard, write }),
   onHold: (say, write, instead) => command("hold-term", { say, write, instead }),
+  onAsk: (say, write, instead) => connection.send({ type: "command", name: "preview-term", say, write, instead }),
 });
 const holdOffer = new HoldOffer(command, (rule) => connection.send({ type: "command", name: "preview-rule", ...rule }), ruleDialog);
 const reminder = new Reminder(operator, server);

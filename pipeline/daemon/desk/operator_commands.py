@@ -159,6 +159,9 @@ class OperatorCommands:
             case AddRuleCommand(name="preview-rule", heard=heard, write=write):
                 self._operators.preview(self._held_rules.preview(heard, write))
                 return None
+            case HoldTermCommand(name="preview-term", say=say, write=write, instead=instead):
+                self._operators.preview(self._held_rules.preview_term(say, write, instead))
+                return None
             case DropNoteCommand(entry=entry):
                 return self._obey_later(command, self._notes.drop(entry))
         # Before a final that is kept back is let go: a refusal must not put it on the screens.
