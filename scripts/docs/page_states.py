@@ -15,12 +15,13 @@ from pipeline.config.schema import Church
 from pipeline.core.reports import Fault
 from pipeline.learning.dashboard import dashboard
 from pipeline.learning.data.folder import DataFolder
+from pipeline.records.events import Record
 from pipeline.server.streams.voice_streams import VoiceStreams
 from pipeline.session.past_services import DASHBOARD
 from scripts.docs.console_shots import CHECKED, CONSOLE, work
 from scripts.support.captions import caption
 from scripts.support.display_server import DisplayServer
-from scripts.support.journal import message, session
+from scripts.support.journal import message, record, session
 from scripts.support.operator_server import OperatorServer
 from scripts.support.paths import ROOT
 from scripts.support.records import health_record
@@ -196,7 +197,10 @@ def _past() -> Iterator[PageState]:
         message(number, each["en"], each["es"], start_s=each["start_s"], end_s=each["end_s"])
         for number, each in enumerate(sermon(), 1)
     ]
-    records = [health_record(utc="2026-11-22T09:30:00.000-06:00")]
+    records: list[Record] = [
+        record(number, each["en"], each["es"]) for number, each in enumerate(sermon(), 1)
+    ]
+    records.append(health_record(utc="2026-11-22T09:30:00.000-06:00"))
     with TemporaryDirectory() as folder:
         folders = [
             session(Path(folder), said, f"2026-11-{day}T09-30-00-0600", records=records)
@@ -218,7 +222,7 @@ def _read(page: Page) -> None:
 
 
 def _review() -> Iterator[PageState]:
-    said = [(each["en"], each["es"], f"{each['es']} ") for each in sermon()[:4]]
+    said = [(each["en"], each["es"], f"{each['es'].upper()}") for each in sermon()[3:7]]
     with TemporaryDirectory() as folder, Reviewing(reviewable(Path(folder), 3, said)) as served:
         url = f"{served.url}#token={TOKEN}"
         yield PageState("review", url, ".item >> nth=0")
