@@ -11,7 +11,7 @@ FAST := --hypothesis-profile=quick -m "not slow and not browser and not sound an
 
 .DELETE_ON_ERROR:  # a .venv that could only half be made is made again
 
-.PHONY: help venv dev train demo test check coverage lint format screenshots faults audit soak crowd bench-relays bench bench-voices bench-church bench-meaning bench-languages lock wheel wheels wheels-check clean
+.PHONY: help venv dev train demo test check coverage lint format screenshots trial faults audit soak crowd bench-relays bench bench-voices bench-church bench-meaning bench-languages lock wheel wheels wheels-check clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-18s %s\n", $$1, $$2}'
@@ -84,6 +84,9 @@ format: .venv/dev  ## Format the code and mend what can be mended
 
 screenshots: .venv/dev  ## Take pictures of the pages into docs/images
 	$(BIN)/python -m scripts.docs.screenshots $(ARGS)
+
+trial: .venv/dev  ## Play a volunteer's tasks at the desk, count touches and seconds; every page in every state into build/pages
+	$(BIN)/python -m scripts.docs.trial $(ARGS)
 
 faults: .venv/dev  ## Run the fault matrix of docs/RELIABILITY.md and print it with results and times
 	$(BIN)/python -m scripts.reliability.faults $(ARGS)

@@ -7,9 +7,11 @@ The file is read in pieces and never held in memory as a whole.
 from __future__ import annotations
 
 import asyncio
+import io
 import re
 import threading
 import time
+import wave
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -28,6 +30,7 @@ _FORMATS = "mov,mp4,m4a,3gp,matroska,webm,asf,avi,aac,mpegts,flv,caf"
 """Containers that hold their sound themselves: a playlist would have FFmpeg open other files."""
 log = structlog.get_logger()
 _READ_FRAMES = 4096
+_FULL = 2**15 - 1
 _LOWEST_HZ, _HIGHEST_HZ = 4_000, 768_000
 """Outside of it the header is damaged: at 1 Hz, 32 kB would become hours and gigabytes."""
 _LIMITS = Limits(seconds=20, memory_bytes=2 << 30)
@@ -338,3 +341,16 @@ def write_flac(path: Path, pcm: Pcm) -> None:
     except OSError:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def wav(pcm: Pcm) -> bytes:
+    """Return samples, shape (n,), -1 to 1, as a WAV file of 16 bits, mono, 16 kHz."""
+    # nan has no value in 16 bits: any could come out.
+    samples = np.clip(np.nan_to_num(pcm) * _FULL, -_FULL, _FULL).astype("<i2")
+    with io.BytesIO() as file:
+        with wave.open(file, "wb") as writer:
+            writer.setnchannels(1)
+            writer.setsampwidth(2)
+            writer.setframerate(SAMPLE_RATE)
+            writer.writeframes(samples.tobytes())
+        return file.getvalue()

@@ -336,6 +336,7 @@ CommandName = Literal[
     "on-record",
     "pause",
     "preview-rule",
+    "preview-term",
     "reload",
     "resume",
     "say",

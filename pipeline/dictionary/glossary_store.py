@@ -95,9 +95,14 @@ class GlossaryStore:
 
         Raises DictionaryError, also where the glossary is off.
         """
-        term = make_term(say, write)
+        term = self.term_to_hold(say, write)
         self.exchange(target, (), (term,))
         return term
+
+    def term_to_hold(self, say: str, write: str) -> Term:
+        """Return the entry that `hold` would put in force. Raises DictionaryError."""
+        self._require_on()
+        return make_term(say, write)
 
     def release(self, target: str, term: Term) -> None:
         """Take an entry back that `hold` has put in force."""

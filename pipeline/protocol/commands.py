@@ -218,10 +218,13 @@ class AddRuleCommand:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HoldTermCommand:
-    """An operator decides how a word is said in the target language, for this service."""
+    """An operator decides how a word is said in the target language, for this service.
+
+    Or asks what that would change.
+    """
 
     type: Literal["command"] = "command"
-    name: Literal["hold-term"] = "hold-term"
+    name: Literal["hold-term", "preview-term"] = "hold-term"
     say: Phrase
     """In the spoken language."""
     write: Phrase

@@ -355,7 +355,7 @@ class Rewritten:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreviewMessage:
-    """What holding a rule would change; to operators, after `preview-rule`."""
+    """What holding a rule would change; to operators, after `preview-rule` or `preview-term`."""
 
     type: Literal["preview"] = "preview"
     heard: str

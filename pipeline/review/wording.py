@@ -20,13 +20,13 @@ from pipeline.records.events import (
 from pipeline.records.health import RungName
 
 _DOUBTS = {
-    "avg-logprob": "unsure what was said",
+    "avg-logprob": "some words may have been heard wrong",
     "no-speech-prob": "perhaps nobody spoke",
-    "compression-ratio": "repeats itself",
-    "estimate": "unsure translation",
-    "agreement": "translators disagree",
-    "low-score": "low score",
-    "no-score": "could not be measured",
+    "compression-ratio": "it repeats itself",
+    "estimate": "the translation may be wrong",
+    "agreement": "the two translations are not alike",
+    "low-score": "in doubt as a whole",
+    "no-score": "nothing to compare it with",
     "too-short": "too short",
     "untranslated": "not translated",
     "length-ratio": "far longer or shorter than what was said",

@@ -22,6 +22,8 @@ from pipeline.server.pages import refuse, respond
 from pipeline.server.past_routes import Admit
 
 PREFIX = "/do"
+Sound: TypeAlias = Callable[[int, str], bytes]
+"""Gives the WAV of a caption's id in a target language, b"" where there is none."""
 Action: TypeAlias = Literal[
     "pause",
     "resume",
@@ -48,6 +50,12 @@ _STATUS = {
 }
 
 
+def no_sound(caption_id: int, lang: str) -> bytes:
+    """Have no sound of any caption."""
+    del caption_id, lang
+    return b""
+
+
 class Buttons:
     """Does what a button asks for. Belongs to the event loop's thread."""
 
@@ -61,6 +69,7 @@ class Buttons:
         self._admit = admit
         self._obey = obey
         self._console = console
+        self.sound: Sound = no_sound
 
     @staticmethod
     def answers(request: Request) -> bool:
@@ -81,7 +90,10 @@ class Buttons:
             return refuse(HTTPStatus.UNAUTHORIZED, fix, challenge)
         try:
             await self._admit(address, request.headers, token)
-            if action := path.removeprefix(PREFIX).strip("/"):
+            action = path.removeprefix(PREFIX).strip("/")
+            if action == "hear":
+                return self._hear(given)
+            if action:
                 self._do(action, given)
         except ProtocolError as problem:
             status = _STATUS.get(problem.code, HTTPStatus.CONFLICT)
@@ -94,6 +106,14 @@ class Buttons:
             "undo": now.undo,
         }
         return respond(HTTPStatus.OK, orjson.dumps(told), "application/json")
+
+    def _hear(self, given: Mapping[str, str]) -> Response:
+        """Return what was said of a doubtful caption: `id`, `lang`."""
+        number = given.get("id", "")
+        heard = self.sound(int(number), given.get("lang", "")) if number.isdecimal() else b""
+        if not heard:
+            return refuse(HTTPStatus.NOT_FOUND, "The sound of this caption is not there any more.")
+        return respond(HTTPStatus.OK, heard, "audio/wav")
 
     def _do(self, action: str, given: Mapping[str, str]) -> None:
         if toggle := TOGGLES.get(action):

@@ -42,7 +42,7 @@ from pipeline.protocol.past_services import Archive
 from pipeline.records.health import HealthRecord
 from pipeline.server.addresses import page_address
 from pipeline.server.boards import Boards, Subscription
-from pipeline.server.buttons import Buttons
+from pipeline.server.buttons import Buttons, Sound, no_sound
 from pipeline.server.clients import Client, Clients, DisplayLatency
 from pipeline.server.inbound import Incoming, OnCommand
 from pipeline.server.operator_feed import OperatorFeed
@@ -168,17 +168,19 @@ class Hub:
         on_command: OnCommand,
         health: Callable[[], HealthRecord],
         console: Callable[[], ConsoleMessage] = ConsoleMessage,
+        sound: Sound = no_sound,
     ) -> None:
         """Bind the port and serve. Raises ServerError.
 
         `on_command` does what an authorized operator asks for or raises ProtocolError. `health`
         is what /healthz and operators are told; `console` fills in of that message what the hub
-        does not know. They are given here and not to the constructor: what answers a display is
-        made of parts that publish through this hub.
+        does not know; `sound` is what was said of a doubtful caption. They are given here and not
+        to the constructor: what answers a display is made of parts that publish through this hub.
 
         Codes: `port-in-use`, `port-forbidden`, `address-unavailable`, and those of `Certificate`.
         """
         self._on_command, self._health, self._console = on_command, health, console
+        self._buttons.sound = sound
         take_limits(self._limiter, self._settings)
         await self._port.open()
         self._timers.every(_HEALTH_S, self._tell_health)

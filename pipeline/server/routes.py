@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import Any
@@ -23,6 +24,7 @@ from pipeline.server.streams.live_subtitles import LiveSubtitles
 from pipeline.server.streams.voice_streams import PATH as VOICE
 from pipeline.server.streams.voice_streams import VoiceStreams
 
+_CODE = re.compile(r"[0-9]{6}")
 _WIFI_NAME, _WIFI_PASSWORD = 32, 63  # the longest that Wi-Fi has
 
 DOWN: frozenset[State] = frozenset({"no-audio", "fault", "ended"})
@@ -108,11 +110,16 @@ class Endpoints:
         return self._subtitles.answer(request)
 
     def _code(self, request: Request) -> Response:
-        """Return the QR code of the pages, or of the Wi-Fi that whoever prints the poster types."""
+        """Return the QR code of the pages, or of the Wi-Fi that whoever prints the poster types.
+
+        With a `code`, of the desk, which a device may open with that.
+        """
         path, _, query = request.path.partition("?")
-        if path == "/qr.svg":
-            return respond(HTTPStatus.OK, qr_svg(self._address()), "image/svg+xml")
         typed = parse_qs(query)
+        if path == "/qr.svg":
+            (code,) = typed.get("code", [""])[-1:]
+            page = f"operator#code={code}" if _CODE.fullmatch(code) else ""
+            return respond(HTTPStatus.OK, qr_svg(self._address() + page), "image/svg+xml")
         name, password = (typed.get(key, [""])[0] for key in ("name", "password"))
         if not 0 < len(name) <= _WIFI_NAME or len(password) > _WIFI_PASSWORD:
             says = f"A name of 1 to {_WIFI_NAME} letters, a password of at most {_WIFI_PASSWORD}."

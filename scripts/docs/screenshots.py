@@ -137,8 +137,9 @@ def shoot_review(browser: Browser) -> bytes:
     ):
         page = browser.new_page(**{**HD, "locale": "en-GB"})
         page.goto(f"{served.url}#token={TOKEN}")
-        page.locator(".item").first.get_by_role("button", name="Approve").click()
-        page.locator(".item:visible .target-text").first.fill("El Señor es tu guardador.")
+        page.locator(".item").first.get_by_role("button", name="It is right").click()
+        page.get_by_text("1 of 3 done").wait_for()
+        page.locator(".item:not([hidden]) .target-text").first.fill("El Señor es tu guardador.")
         page.wait_for_timeout(CALM_MS)
         picture = page.screenshot()
         page.close()

@@ -14,7 +14,7 @@ from pipeline.church.notes.notes_files import NOTES
 from pipeline.cli.screens import LineScreen
 from pipeline.config.loader import Changes, load
 from pipeline.config.schema import Church
-from pipeline.core.reports import Level, Rendition, Retranslated, SongChanged
+from pipeline.core.reports import Fault, Level, Rendition, Retranslated, SongChanged
 from pipeline.core.types import (
     SAMPLE_RATE,
     Caption,
@@ -124,6 +124,7 @@ class OperatorServer(DisplayServer):
                 on_command=self.commands.obey,
                 health=lambda: self.health,
                 console=self.commands.console,
+                sound=self.commands.sound,
             )
             self._hub = context.hub
 
@@ -159,7 +160,7 @@ class OperatorServer(DisplayServer):
             cause="silence",
             start_sample=round(start_s * SAMPLE_RATE),
             end_sample=round((start_s + LENGTH_S) * SAMPLE_RATE),
-            pcm=np.zeros(1, np.float32),
+            pcm=np.zeros(round(LENGTH_S * SAMPLE_RATE), np.float32),
             spoken_s=closed_s - 0.5,
             closed_s=closed_s,
         )
@@ -237,6 +238,14 @@ class OperatorServer(DisplayServer):
 
         async def report() -> None:
             self.coordinator.on_song(SongChanged(held, "detector", from_s=4.0, to_s=9.0))
+
+        self._wait(report())
+
+    def report(self, fault: Fault) -> None:
+        """Report an error that the service survives."""
+
+        async def report() -> None:
+            self.coordinator.on_fault(fault)
 
         self._wait(report())
 

@@ -80,16 +80,6 @@ def test_nor_has_it_in_a_state_without_captions(hall: DisplayServer, visit: Visi
     assert any(found.startswith("button-name") for found in findings(page)), "the check is blind"
 
 
-def test_the_projector_has_no_serious_finding(hall: DisplayServer, visit: Visit) -> None:
-    talk(hall)
-    hall.state("no-audio")
-    page = visit("/projector", viewport={"width": 1280, "height": 720})
-    for query in ("", "?show=both", "?mode=blocks&show=beside"):
-        page.goto(f"{hall.url}/projector{query}")
-        expect(page.locator("#captions .caption").first).to_be_visible()
-        assert findings(page) == [], query
-
-
 @pytest.mark.parametrize(("width", "zoom"), [(320, 1), (320, 2), (768, 1), (3840, 2)])
 def test_all_can_be_reached_at_any_width_and_zoom(
     hall: DisplayServer, visit: Visit, width: int, zoom: int

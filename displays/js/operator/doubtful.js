@@ -2,6 +2,10 @@
 // changes it or removes it.
 
 import { setLanguage } from "../shared/i18n.js";
+import { loadToken } from "../shared/operator_token.js";
+import { button } from "./controls.js";
+import { notify } from "./notify.js";
+import { Sound } from "./sound.js";
 import { fill, wording } from "./wording.js";
 
 const TICK_MS = 100;
@@ -16,6 +20,8 @@ export class Doubtful {
   #source = document.getElementById("doubt-source");
   #target = document.getElementById("doubt-target");
   #approve = document.querySelector("#approve .word");
+  #hear = document.getElementById("hear");
+  #sound = new Sound(() => this.#draw());
   #held = new Map();
   #marked = null;
   #isAble = false;
@@ -28,6 +34,7 @@ export class Doubtful {
       const isForeign = ![server.lang, server.source].includes(target.lang);
       onChange({ id, caption: { source, target, revision, final: true }, record: null, compare: null, isForeign });
     });
+    this.#hear.addEventListener("click", () => this.#listen());
     setInterval(() => this.#held.size > 0 && this.#draw(), TICK_MS);
   }
 
@@ -75,7 +82,16 @@ export class Doubtful {
   forget() {
     this.#held.clear();
     this.#marked = null;
+    this.#sound.stop();
     this.#draw();
+  }
+
+  /** Play what was said, or stop that. */
+  async #listen() {
+    if (this.#sound.isPlaying) return this.#sound.stop();
+    const { id, target } = this.#now;
+    const isThere = await this.#sound.play(`/do/hear?id=${id}&lang=${encodeURIComponent(target.lang)}`, loadToken());
+    if (!isThere) notify(wording.hear_gone, "bad");
   }
 
   render(isAble) {
@@ -88,6 +104,7 @@ export class Doubtful {
     this.#bar.hidden = !(this.#isAble && now);
     if (this.#bar.hidden) return;
     this.#say(this.#title, words(now));
+    button(this.#hear, true, this.#sound.isPlaying ? wording.hear_stop : wording.hear);
     this.#say(this.#approve, now.untilMs === undefined ? wording.approve : wording.show);
     this.#say(this.#source, now.source.text);
     this.#say(this.#target, now.target.text);

@@ -1,12 +1,11 @@
 // After a correction: may what was put right hold for the rest of the service? One key says yes.
 
-import { make } from "./row.js";
+import { showChanges } from "./changes.js";
 import { bare } from "./rule_dialog.js";
 import { heardText, shownText } from "./utterances.js";
 import { fill, wording } from "./wording.js";
 
 const OFFER_MS = 30_000;
-const FEW = 3; // So many captions are shown at once.
 const MOST_WORDS = 4; // More is another sentence, and no word that is misheard again.
 
 /** What a correction of one stretch of words says: `{heard, write}`; null where it says nothing that could hold. */
@@ -72,6 +71,7 @@ export class HoldOffer {
   preview({ heard, write, refused, captions }) {
     const isAwaited = this.#rule?.heard === heard && this.#rule.write === write;
     if (isAwaited && refused === "") this.#show(captions);
+    this.#ruleDialog.preview({ heard, write, refused, captions });
   }
 
   /** Have nothing any more: it was taken off the record. */
@@ -89,12 +89,7 @@ export class HoldOffer {
   }
 
   #show(captions) {
-    const others = captions ?? [];
-    this.#none.hidden = captions === null || others.length > 0;
-    this.#also.hidden = others.length === 0;
-    this.#also.firstElementChild.textContent = fill(wording.offer_also, { count: others.length });
-    this.#also.lastElementChild.replaceChildren(...others.map(({ text }) => make("li", "", text)));
-    this.#also.open = others.length > 0 && others.length <= FEW;
+    showChanges(this.#also, this.#none, captions);
     this.#text.textContent = fill(wording.hold_offer, this.#rule);
     this.#bar.hidden = false;
     this.#timer = setTimeout(() => this.#close(), OFFER_MS);

@@ -3,6 +3,7 @@
 
 import { FollowList } from "../render/follow_list.js";
 import { Row } from "./row.js";
+import { bare } from "./rule_dialog.js";
 
 const AIMED_AT = ".row:not([data-standing=partial], [data-standing=filtered])";
 const STEPS = { ArrowUp: -1, ArrowDown: 1, Home: -Infinity, End: Infinity };
@@ -17,6 +18,23 @@ export function selectedWords(selection = getSelection()) {
   const heard = heardAround(selection.anchorNode);
   if (!text || !heard || heard !== heardAround(selection.focusNode)) return null;
   return { id: Number(heard.closest(".row").dataset.id), text };
+}
+
+/** The text node and the place in it that lie under a press; [null, 0] where there is none. */
+function caretAt(x, y) {
+  const found = document.caretPositionFromPoint?.(x, y);
+  if (found) return [found.offsetNode, found.offset];
+  const range = document.caretRangeFromPoint?.(x, y); // older browsers
+  return range ? [range.startContainer, range.startOffset] : [null, 0];
+}
+
+/** The word of what was heard that lies under a press; "" where there is none, or where it stands twice. */
+export function touchedWord(heard, x, y) {
+  const [node, at] = caretAt(x, y);
+  if (node?.nodeType !== Node.TEXT_NODE || !heard?.contains(node)) return "";
+  const [before, after] = [node.data.slice(0, at).split(/\s/).at(-1), node.data.slice(at).split(/\s/)[0]];
+  const [word, all] = [bare(before + after), heard.textContent];
+  return all.indexOf(word) === all.lastIndexOf(word) ? word : "";
 }
 
 /** `onChoose()` hears that another row or other words are chosen, `onOpen()` that the chosen one is to be edited. */
@@ -139,7 +157,8 @@ export class List {
     const row = event.target.closest(".row");
     if (!row || selectedWords() || event.target.closest(".tools")) return;
     const mark = event.target.closest(".mark");
-    this.#pin(this.#idOf(row), mark?.dataset.heard ?? "");
+    const heard = event.target.closest(".heard");
+    this.#pin(this.#idOf(row), mark?.dataset.heard ?? touchedWord(heard, event.clientX, event.clientY));
   }
 
   #key(event) {

@@ -6,8 +6,18 @@ const [form, name, code, token, problem, enter, byToken] = ["login", "volunteer"
   document.getElementById(id),
 );
 
+/** Take `#code=123456` of the picture that the desk shows out of the address, into its field. */
+function takeCode() {
+  const [, digits] = /^#code=(\d{6})$/.exec(location.hash) ?? [];
+  if (!digits) return;
+  history.replaceState(null, "", location.pathname + location.search);
+  code.value = digits;
+}
+
 /** `onToken(token)` where one was typed, `onCode(code, name)` where a code was. */
 export function listenForLogin({ onToken, onCode }) {
+  takeCode();
+  addEventListener("hashchange", takeCode);
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     const typed = code.value.trim();
@@ -17,7 +27,9 @@ export function listenForLogin({ onToken, onCode }) {
 }
 
 export function renderLogin({ isHidden, isBusy }) {
+  const appears = form.hidden && !isHidden;
   form.hidden = isHidden;
+  if (appears && code.value) name.focus(); // the name is all that is missing
   enter.disabled = isBusy;
 }
 

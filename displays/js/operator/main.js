@@ -5,6 +5,7 @@ import { showAddress } from "../shared/address.js";
 import { Connection } from "../shared/connection.js";
 import { forgetToken, keepDevice, keepToken, loadToken, onToken } from "../shared/operator_token.js";
 import { allowCheck, listenForCheck, showProgress } from "./check.js";
+import { renderButtons } from "./buttons.js";
 import { button, setText } from "./controls.js";
 import { isMinuteDoubtful } from "./doubt.js";
 import { Doubtful } from "./doubtful.js";
@@ -22,7 +23,7 @@ import { listenForDetails, Panel } from "./panel.js";
 import { Reminder } from "./reminder.js";
 import { RuleDialog } from "./rule_dialog.js";
 import { listenForKeys } from "./shortcuts.js";
-import { addressWords, dictionaryWords, glance, modeNote, offRecordMore, offRecordWords, refusal, reloaded, ruleWords, songButton, undoWords } from "./state.js";
+import { addressWords, dictionaryWords, glance, modeNote, offRecordMore, refusal, reloaded, ruleWords, songButton } from "./state.js";
 import { Suggestion } from "./suggestion.js";
 import { listenForTabs } from "./tabs.js";
 import { explainMarks } from "./tooltip.js";
@@ -61,6 +62,7 @@ const volunteers = new VolunteerList((message) => connection.send(message));
 const ruleDialog = new RuleDialog({
   onAdd: (heard, write) => command("add-rule", { heard, write }),
   onHold: (say, write, instead) => command("hold-term", { say, write, instead }),
+  onAsk: (say, write, instead) => connection.send({ type: "command", name: "preview-term", say, write, instead }),
 });
 const holdOffer = new HoldOffer(command, (rule) => connection.send({ type: "command", name: "preview-rule", ...rule }), ruleDialog);
 const reminder = new Reminder(operator, server);
@@ -94,19 +96,7 @@ function renderStatus() {
 
 function renderControls() {
   const able = server.link === "open" && operator.authorized;
-  button(element.pause, able, operator.paused ? wording.resume : wording.pause, operator.paused ? "play" : "paused");
-  button(element.blank, able, operator.blank ? wording.unblank : wording.blank, operator.blank ? "screen" : "blank");
-  // What was just sent can be taken back before its answer is here: the server obeys in order.
-  button(element.undo, able && (operator.undo !== "" || operator.awaits), undoWords(operator.undo), "undo");
-  button(element["off-record"], able, offRecordWords(operator.offRecord), operator.offRecord ? "play" : "off-record");
-  setText(element["off-record-more"], operator.offRecord ? "" : offRecordMore(operator.offRecordS));
-  const song = songButton(operator.song, server.state === "song");
-  button(element.song, able, song.word, song.icon);
-  element.song.hidden = operator.song === "off";
-  element.song.classList.toggle("on", operator.song !== "auto");
-  element["off-record"].classList.toggle("on", operator.offRecord);
-  element.pause.classList.toggle("on", operator.paused);
-  element.blank.classList.toggle("on", operator.blank);
+  renderButtons(element, operator, { able, isSong: server.state === "song" });
   reminder.render();
   renderChosen();
   suggestion.render(able);
@@ -161,14 +151,8 @@ const RECEIVE = {
     render();
     connection.painted(message.seq);
   },
-  utterance(message) {
-    utterances.record(message);
-    render();
-  },
-  compare(message) {
-    utterances.compare(message);
-    render();
-  },
+  utterance: (message) => render(utterances.record(message)),
+  compare: (message) => render(utterances.compare(message)),
   level: (message) => meter.put(message),
   authorized() {
     Object.assign(operator, { authorized: true, asked: false });

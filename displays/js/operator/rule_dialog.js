@@ -1,6 +1,7 @@
 // The dialog that adds a rule to the church's dictionary: "when ... is heard, write ...".
 
 import { setLanguage } from "../shared/i18n.js";
+import { showChanges } from "./changes.js";
 import { make } from "./row.js";
 import { fill, wording } from "./wording.js";
 
@@ -42,7 +43,10 @@ export function place(raw, words) {
   return at < 0 ? [-1, -1] : [at, at + wanted.length - 1];
 }
 
-/** `onAdd(heard, write)` for a rule, `onHold(say, write, instead)` for how a word is translated in this service. */
+/**
+ * `onAdd(heard, write)` for a rule, `onHold(say, write, instead)` for how a word is translated in this service, which
+ * `onAsk(say, write, instead)` asks about before: what would it change?
+ */
 export class RuleDialog {
   #dialog = document.getElementById("rule-dialog");
   #chips = document.getElementById("rule-words");
@@ -51,10 +55,15 @@ export class RuleDialog {
   #problem = document.getElementById("rule-problem");
   #add = this.#dialog.querySelector(".primary");
 
+  #also = document.getElementById("rule-also");
+  #none = document.getElementById("rule-none");
   #isTerm = false;
   #instead = "";
+  #asked = "";
+  #onAsk;
 
-  constructor({ onAdd, onHold }) {
+  constructor({ onAdd, onHold, onAsk }) {
+    this.#onAsk = onAsk;
     this.#dialog.querySelector(".cancel").addEventListener("click", () => this.#dialog.close());
     this.#dialog.querySelector("form").addEventListener("submit", (event) => {
       event.preventDefault();
@@ -86,8 +95,14 @@ export class RuleDialog {
     this.#heard.focus();
   }
 
+  /** Take a `preview` of what was asked last. */
+  preview({ heard, write, refused, captions }) {
+    if (this.#isTerm && this.#dialog.open && this.#asked === `${heard}\n${write}`) showChanges(this.#also, this.#none, refused ? null : captions);
+  }
+
   #show(isTerm, raw, words) {
     this.#isTerm = isTerm;
+    this.#asked = "";
     const says = isTerm ? TERM : RULE;
     for (const [id, text] of Object.entries(says)) document.getElementById(id).textContent = text;
     document.getElementById("rule-kept").hidden = isTerm;
@@ -104,9 +119,15 @@ export class RuleDialog {
   }
 
   #judge() {
-    const { text, stops } = objection(...this.#rule());
+    const [heard, write] = this.#rule();
+    const { text, stops } = objection(heard, write);
     this.#problem.textContent = text;
     this.#add.disabled = stops;
+    const asks = this.#isTerm && !stops ? `${heard}\n${write}` : "";
+    if (asks && asks === this.#asked) return;
+    this.#asked = asks;
+    showChanges(this.#also, this.#none, null);
+    if (asks) this.#onAsk(heard, write, this.#instead);
   }
 
   /** A first touch takes one word, another one stretches that to it, one on the words taken starts anew. */

@@ -15,6 +15,7 @@ export class VolunteerList {
   #invitation = document.getElementById("invitation");
   #code = document.getElementById("invitation-code");
   #for = document.getElementById("invitation-for");
+  #picture = document.getElementById("invitation-qr");
   #send;
   #timer = 0;
   #count = 0;
@@ -38,12 +39,15 @@ export class VolunteerList {
     this.#timer = setTimeout(() => this.#hide(), forS * 1000);
     this.#code.textContent = spaced(code);
     this.#for.textContent = fill(wording.invitation_for, { minutes: Math.round(forS / 60) });
-    this.#invitation.hidden = false;
+    this.#picture.src = `/qr.svg?code=${code}`;
+    this.#picture.alt = fill(wording.qr_code, { address: spaced(code) });
+    this.#invitation.hidden = this.#picture.hidden = false;
   }
 
   #hide() {
     clearTimeout(this.#timer);
-    this.#invitation.hidden = true;
+    this.#invitation.hidden = this.#picture.hidden = true;
+    this.#picture.removeAttribute("src");
     this.#code.textContent = "";
   }
 

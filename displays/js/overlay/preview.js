@@ -93,7 +93,7 @@ function helpPanel(query) {
   const address = make("input", "", { id: "address", readonly: "" });
   address.value = addressOf(fields).href;
   address.addEventListener("focus", () => address.select());
-  const form = make("form", "", { class: "help" });
+  const form = make("form", "", { class: "help", "aria-label": "Caption overlay" });
   const label = make("label", "Address for the browser source", { for: "address" });
   form.append(make("h1", "Caption overlay"), label, address, ...wrong.map((each) => make("p", each, { class: "wrong" })), table);
   form.append(make("button", "Try it"));

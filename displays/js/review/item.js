@@ -2,8 +2,7 @@
 
 // As on the operator's page: below it a word is as likely wrong as right.
 const DOUBTFUL = 0.5;
-const OUTCOMES = { open: "", approved: "Approved", corrected: "Corrected", rejected: "Rejected" };
-const ENGINES = { marian: "Marian", gemma: "Gemma", openai: "Server", exllamav2: "ExLlamaV2" };
+const OUTCOMES = { open: "", approved: "Right", corrected: "Corrected", rejected: "Left out" };
 const languages = new Intl.DisplayNames("en", { type: "language", fallback: "code" });
 
 /** Give an element a text, never markup. */
@@ -124,8 +123,9 @@ export class ReviewItem {
     this.#at(".time").textContent = clock(start_s);
     for (const reason of reasons) put(this.#at(".reasons"), "li", reason);
     const [said, shown] = this.element.querySelectorAll(".name");
-    said.textContent = `Said (${languages.of(source_lang)})`;
-    shown.textContent = `Shown (${languages.of(target_lang)}), by ${ENGINES[engine] ?? engine}`;
+    said.textContent = `Said, in ${languages.of(source_lang)}`;
+    shown.textContent = `On the screens, in ${languages.of(target_lang)}`;
+    shown.title = engine; // for who looks after the machine
     this.#source.lang = source_lang;
     this.#target.lang = target_lang;
     this.#hear(words, source_lang);
@@ -155,14 +155,15 @@ export class ReviewItem {
 
   #offer({ engine, model, text }, lang) {
     const row = put(this.#at(".others"), "li", "");
-    const name = (ENGINES[engine] ?? engine) + (model ? ` (${model})` : "");
-    put(row, "span", `${name}:`).className = "quiet";
+    const name = put(row, "span", "Another translation:");
+    name.className = "quiet";
+    name.title = model ? `${engine}, ${model}` : engine;
     const offered = put(row, "span", text);
     offered.lang = lang;
     offered.dir = "auto";
-    const use = put(row, "button", "Use");
+    const use = put(row, "button", "Take this");
     use.type = "button";
-    use.setAttribute("aria-label", `Use the text by ${name}`);
+    use.setAttribute("aria-label", `Take this: ${text}`);
     use.addEventListener("click", () => {
       this.#target.value = text;
       this.#show();
@@ -175,7 +176,7 @@ export class ReviewItem {
     this.#at(".outcome").textContent = this.#pending
       ? "Saving …"
       : OUTCOMES[outcome] + (outcome !== "open" && reviewer ? ` by ${reviewer}` : "");
-    this.#at(".approve .word").textContent = this.#changed ? "Save correction" : "Approve";
+    this.#at(".approve .word").textContent = this.#changed ? "Save" : "It is right";
     this.#at(".approve").disabled = this.#pending || !this.whole || (!this.open && outcome !== "rejected" && !this.#changed);
     this.#at(".reject").disabled = this.#pending || outcome === "rejected";
     this.#at(".reopen").hidden = this.open;

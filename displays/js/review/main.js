@@ -11,12 +11,13 @@ const KEYS = "review-keys";
 const LETTERS = { a: "approve", r: "reject", e: "edit", u: "reopen", p: "play" };
 const ARROWS = { ArrowDown: 1, ArrowUp: -1 };
 const STEPS = { j: 1, k: -1 };
-const SAID = { approved: "Approved", corrected: "Corrected", rejected: "Rejected", open: "Taken back" };
+const SAID = { approved: "It is right", corrected: "Corrected", rejected: "Left out", open: "Taken back" };
+const WHEN = new Intl.DateTimeFormat("en-GB", { dateStyle: "full", timeStyle: "short" });
 const LOGIN = {
   needed: "",
-  wrong: "That is not the token.",
-  wait: "Too many wrong tokens. Wait a minute.",
-  away: "The review does not answer. Is it still running?",
+  wrong: "That is not the password.",
+  wait: "Too many wrong passwords. Wait a minute.",
+  away: "The program does not answer. Is stark-translate review still running?",
 };
 
 const list = new ReviewList(at("items"), at("item"), act);
@@ -24,7 +25,7 @@ const list = new ReviewList(at("items"), at("item"), act);
 const unconfirmed = new Map();
 const connection = new ReviewConnection({
   onMessage: take,
-  onLost: () => complain("The connection is lost. What was saved is safe; start the review again if it was stopped."),
+  onLost: () => complain("The connection is lost. What was saved is safe. If it was stopped, start it again: stark-translate review"),
   onOut: () => letIn(),
 });
 
@@ -38,7 +39,8 @@ function take(message) {
   }
   complain("");
   if (message.type === "review") {
-    at("session").textContent = message.session;
+    at("session").textContent = day(message.session);
+    at("session").title = message.session;
     for (const id of ["tools", "report", "help", "order"]) at(id).hidden = false;
     at("taught").textContent = message.taught ?? "";
     at("taught").hidden = !message.taught;
@@ -55,14 +57,21 @@ function take(message) {
   count(message);
 }
 
+/** "Sunday, 22 November 2026 at 09:30" for a service's name, "2026-11-22T09-30-00-0600". */
+function day(name) {
+  const [, date, hour, minute] = /^(\d{4}-\d\d-\d\d)T(\d\d)-(\d\d)/.exec(name) ?? [];
+  // As the clock of the church had it, wherever this page is read.
+  return date ? WHEN.format(new Date(`${date}T${hour}:${minute}`)) : name;
+}
+
 function count({ left, pairs }) {
   const done = list.size - left;
   at("progress").max = Math.max(1, list.size);
   at("progress").value = done;
-  at("count").textContent = `${done} of ${list.size} reviewed, ${left} left`;
-  const kept = `sermon_pairs.jsonl holds ${pairs} ${pairs === 1 ? "pair" : "pairs"}.`;
+  at("count").textContent = `${done} of ${list.size} done, ${left} left`;
+  const kept = `The program can learn from ${pairs} ${pairs === 1 ? "caption" : "captions"} of this service.`;
   at("end").hidden = left > 0;
-  at("end").textContent = list.size ? `All is reviewed. ${kept}` : `This session left nothing in doubt. ${kept}`;
+  at("end").textContent = list.size ? `All are done. ${kept}` : `This service left nothing in doubt. ${kept}`;
 }
 
 function act(item, what) {
@@ -71,10 +80,10 @@ function act(item, what) {
     return;
   }
   if (what === "approve" && !item.whole) {
-    complain("Both texts must say something. Or reject the caption.");
+    complain("Both texts must say something. Or leave the caption out.");
     return;
   }
-  const decision = item.decision(what, at("reviewer").value.trim() || "operator");
+  const decision = item.decision(what, at("reviewer").value.trim() || "Volunteer");
   unconfirmed.set(item.id, decision);
   item.pending = true;
   connection.send(decision);
@@ -127,7 +136,7 @@ async function letIn(given = "") {
     if (token) how = await enter(token);
   }
   at("login").hidden = how === "in" || how === "none";
-  if (how === "none") complain("No review is running here. Start one with: stark-translate review");
+  if (how === "none") complain("Captions in doubt are not shown here. Start it on the machine: stark-translate review");
   if (how === "in") {
     if (token) keepToken(token);
     complain("");
@@ -148,7 +157,7 @@ at("reviewer").addEventListener("change", () => remember("localStorage", REVIEWE
 at("show-all").addEventListener("change", () => {
   list.showAll = at("show-all").checked;
 });
-at("keys").checked = recall("localStorage", KEYS) !== "off";
+at("keys").checked = recall("localStorage", KEYS) === "on";
 at("keys").addEventListener("change", () => {
   remember("localStorage", KEYS, at("keys").checked ? "on" : "off");
   document.body.classList.toggle("no-keys", !at("keys").checked);

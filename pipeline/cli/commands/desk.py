@@ -20,8 +20,9 @@ from pipeline.server.volunteers import Volunteers
 
 _SAYS = "Open the operator page of the running service, or pair a tablet with it."
 _MORE = """\
-A tablet is paired once: open the address shown here on it and type the six digits and a name. It
-opens without asking from then on, until that name is revoked here or at the desk.
+A tablet is paired once: point its camera at the picture shown here and type a name, or open the
+address shown here on it and type the six digits and a name. It opens without asking from then on,
+until that name is revoked here or at the desk.
 """
 
 
@@ -115,4 +116,4 @@ def _invite(settings: Settings, token: str, page: str) -> None:
     print(f"The code lets one device in, within {minutes} minutes.")
     if sys.stdout.isatty():
         # The smallest that there is: a terminal has few lines, and no creases.
-        segno.make_qr(page, error="l").terminal(compact=True)
+        segno.make_qr(f"{page}#code={code}", error="l").terminal(compact=True)

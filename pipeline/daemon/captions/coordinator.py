@@ -139,6 +139,10 @@ class CaptionCoordinator:
         """Return the revision of a caption's newest version; a final that is kept back counts."""
         return self._board.revision(caption_id) + self.holds(caption_id)
 
+    def sound(self, caption_id: int) -> bytes:
+        """Return what was said of a doubtful final, as WAV; b"" where it is not known any more."""
+        return self._doubts.sound(caption_id)
+
     def doubtful(self, now_s: float) -> tuple[DoubtfulMessage, ...]:
         """Return what is kept back, for a page that comes late."""
         return self._doubts.messages(now_s)
@@ -284,8 +288,7 @@ class CaptionCoordinator:
         self.settle()
         self._verses.forget()
         # Let go unseen, like all that has no final on screen yet.
-        for key in self._doubts.ids:
-            self._doubts.release(key)
+        self._doubts.forget()
         self._tracks.clear()
         self._purged.extend({*redaction.ids, *(message.id for message in removed)})
         return removed

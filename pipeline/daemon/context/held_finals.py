@@ -5,15 +5,19 @@ Belongs to the event loop's thread. Time is told to it: the supervisor asks what
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from pipeline.core.types import Caption
+from pipeline.audio.file import wav
+from pipeline.core.types import Caption, Utterance
 from pipeline.daemon.context.state import DaemonState
 from pipeline.protocol.caption import SourceText, TargetText
 from pipeline.protocol.messages import DoubtfulMessage
 from pipeline.server.hub import Hub
 
+_SOUNDS = 4
+"""Doubtful finals whose sound an operator can hear: in memory only, whatever else is kept."""
 _TICK_S = 0.25
 """The supervisor asks so often, seconds: what is due is let go that much earlier."""
 
@@ -43,6 +47,7 @@ class HeldFinals:
         self._tell = tell
         self._is_watched = is_watched
         self._held: dict[int, HeldFinal] = {}
+        self._spoken: deque[Utterance] = deque(maxlen=_SOUNDS)
 
     def __contains__(self, caption_id: int) -> bool:
         return caption_id in self._held
@@ -62,6 +67,7 @@ class HeldFinals:
     def hold(self, caption: Caption, now_s: float, revision: int) -> None:
         """Keep a final back that will be that revision of its caption, and tell operators."""
         self._held[caption.id] = held = HeldFinal(caption, now_s, revision)
+        self._spoken.append(caption.transcript.utterance)
         self._tell(_told(held, self._hold_s))
 
     def release(self, caption_id: int) -> HeldFinal | None:
@@ -70,6 +76,17 @@ class HeldFinals:
         if held is not None:
             self._tell(_told(held, 0.0))
         return held
+
+    def sound(self, caption_id: int) -> bytes:
+        """Return what was said, as WAV: of one of the newest that were held, b"" of any other."""
+        found = [each for each in self._spoken if each.id == caption_id]
+        return wav(found[-1].pcm) if found else b""
+
+    def forget(self) -> None:
+        """Keep nothing back and no sound: it is off the record."""
+        for key in self.ids:
+            self.release(key)
+        self._spoken.clear()
 
     def due(self, now_s: float) -> list[int]:
         """Return the finals that have waited for long enough, oldest first."""

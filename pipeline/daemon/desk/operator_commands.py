@@ -137,6 +137,10 @@ class OperatorCommands:
             models=self._facts.models,
         )
 
+    def sound(self, caption_id: int, lang: str) -> bytes:
+        """Return what was said of a doubtful caption of a target language as WAV, or b""."""
+        return self._targets.of(lang).coordinator.sound(caption_id)
+
     @property
     def _song(self) -> SongControl | Literal["off"]:
         return "off" if self._facts.song_mode == "off" else self._facts.song_control
@@ -154,6 +158,9 @@ class OperatorCommands:
                 return None if drawing is None else self._obey_later(command, drawing)
             case AddRuleCommand(name="preview-rule", heard=heard, write=write):
                 self._operators.preview(self._held_rules.preview(heard, write))
+                return None
+            case HoldTermCommand(name="preview-term", say=say, write=write, instead=instead):
+                self._operators.preview(self._held_rules.preview_term(say, write, instead))
                 return None
             case DropNoteCommand(entry=entry):
                 return self._obey_later(command, self._notes.drop(entry))

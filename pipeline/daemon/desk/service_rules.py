@@ -7,7 +7,7 @@ Belongs to the event loop's thread.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -19,7 +19,7 @@ from pipeline.daemon.captions.target import Back, TargetCaptions
 from pipeline.daemon.context.context import DaemonContext
 from pipeline.daemon.desk.undo import Undo
 from pipeline.daemon.desk.written_texts import WrittenTexts
-from pipeline.dictionary.glossary import Glossary, compile_glossary
+from pipeline.dictionary.glossary import Term, compile_glossary
 from pipeline.dictionary.matcher import applied
 from pipeline.dictionary.rules import Rule, key
 from pipeline.protocol.caption import CaptionMessage
@@ -68,13 +68,12 @@ class ServiceRules:
 
     def preview(self, heard: str, write: str) -> PreviewMessage:
         """Return which captions `hold` would put right, or why it would be refused."""
-        refused, found = "", tuple[Rewritten, ...]()
+        refused, found = "", list[tuple[CaptionMessage, str]]()
         try:
-            rule = self._dictionary.rule_to_hold(heard, write)
-            found = tuple(Rewritten(id=old.id, text=text) for old, text in self._changed(rule))
+            found = list(self._changed(self._dictionary.rule_to_hold(heard, write)))
         except DictionaryError as error:
             refused = error.message
-        return PreviewMessage(heard=heard, write=write, refused=refused, captions=found)
+        return _preview(heard, write, refused, found)
 
     def add(self, heard: str, write: str) -> None:
         """Add a rule to the church's dictionary for good. Raises ProtocolError."""
@@ -101,10 +100,23 @@ class ServiceRules:
         with refusing():
             term = glossaries.hold(lang, say, write)
         told = RuleMessage(id=term.id, heard=say, write=write, removed=False, held=True, lang=lang)
-        # Without a word in it there is nothing to look for on the screens.
-        found = compile_glossary((term,), lang) if key(instead) else None
-        backs = self._rewrite(found, instead, write) if found else []
+        backs: list[Back] = []
+        for old, text in self._rewritten(term, instead, write):
+            # However many there are: nothing is translated again for it.
+            if back := self._first.edit(old.id, text):
+                self._written.settle(old.id)
+                backs.append(back)
         self._begin(told, backs, lambda: glossaries.release(lang, term))
+
+    def preview_term(self, say: str, write: str, instead: str) -> PreviewMessage:
+        """Return which captions `hold_term` would change, or why it would be refused."""
+        refused, found = "", list[tuple[CaptionMessage, str]]()
+        try:
+            term = self._dictionary.glossaries.term_to_hold(say, write)
+            found = self._rewritten(term, instead, write)
+        except DictionaryError as error:
+            refused = error.message
+        return _preview(say, write, refused, found)
 
     def forget(self, from_s: float) -> None:
         """Hold nothing that was held since `from_s` of the audio: its words are off the record."""
@@ -149,19 +161,18 @@ class ServiceRules:
         each = ((old, applied(rule, old.source.text)) for old in self._standing())
         return islice(((old, text) for old, text in each if text != old.source.text), _MOST)
 
-    def _rewrite(self, glossary: Glossary, instead: str, write: str) -> list[Back]:
-        """Replace a rendering where the term was said; return what takes that back."""
-        rule = Rule("instead", (instead,), write)
-        rewritten: list[Back] = []
-        for old in self._standing():
-            text = applied(rule, old.target.text)
-            if text == old.target.text or not glossary.find(old.source.text):
-                continue
-            # However many there are: nothing is translated again for it.
-            if back := self._first.edit(old.id, text):
-                self._written.settle(old.id)
-                rewritten.append(back)
-        return rewritten
+    def _rewritten(self, term: Term, instead: str, write: str) -> list[tuple[CaptionMessage, str]]:
+        """Return the captions in which a term was said, each with its rendering replaced."""
+        # Without a word in it there is nothing to look for on the screens.
+        if not key(instead):
+            return []
+        said, rule = compile_glossary((term,), self._first.lang), Rule("instead", (instead,), write)
+        each = ((old, applied(rule, old.target.text)) for old in self._standing())
+        return [
+            (old, text)
+            for old, text in each
+            if text != old.target.text and said.find(old.source.text)
+        ]
 
     def _standing(self) -> Iterator[CaptionMessage]:
         """Return the finals that no operator has translated, newest first.
@@ -185,6 +196,13 @@ class ServiceRules:
         )
         self._recorder.record(event)
         self._operators.rule(message)
+
+
+def _preview(
+    heard: str, write: str, refused: str, changed: Iterable[tuple[CaptionMessage, str]]
+) -> PreviewMessage:
+    captions = tuple(Rewritten(id=old.id, text=text) for old, text in changed)
+    return PreviewMessage(heard=heard, write=write, refused=refused, captions=captions)
 
 
 @contextmanager

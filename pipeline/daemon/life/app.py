@@ -250,7 +250,10 @@ class App:
     async def _start_server(self) -> None:
         hub, commands = self._context.hub, self._commands
         await hub.start(
-            on_command=commands.obey, health=self.health.record, console=commands.console
+            on_command=commands.obey,
+            health=self.health.record,
+            console=commands.console,
+            sound=commands.sound,
         )
         logs.serving(hub.address, self.folder)
         self._screen.show_address(hub.audience_address, self._context.facts.mode, self.folder)

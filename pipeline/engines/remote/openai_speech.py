@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import io
 import math
 import secrets
 import time
-import wave
 from collections.abc import Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -16,7 +14,8 @@ from typing import Any
 import numpy as np
 import structlog
 
-from pipeline.core.types import SAMPLE_RATE, Pcm, Recognition, Word
+from pipeline.audio.file import wav
+from pipeline.core.types import Pcm, Recognition, Word
 from pipeline.engines.remote.api_server import JSON, ApiServer, Check, RemoteEngine
 from pipeline.engines.remote.http_call import Head, HttpCall
 from pipeline.engines.streaming.incremental import Piece, partial_of, piece_id
@@ -36,7 +35,6 @@ _FORMS: Sequence[Fields] = (
 """How an answer is asked for: what tells most first, what every server can last."""
 _REFUSALS = {400, 415, 422}
 """What servers answer to a form that they do not know, as FastAPI, vLLM and others do."""
-_FULL = 32_767
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,19 +129,6 @@ class Transcriptions(ApiServer):
             no_speech_prob=min(_numbers(parts, "no_speech_prob", 0.0, 1.0), default=None),
             words=_words(words or ()),
         )
-
-
-def wav(pcm: Pcm) -> bytes:
-    """Return samples, shape (n,), -1 to 1, as a WAV file of 16 bits, mono, 16 kHz."""
-    # nan has no value in 16 bits: any could come out.
-    samples = np.clip(np.nan_to_num(pcm) * _FULL, -_FULL, _FULL).astype("<i2")
-    with io.BytesIO() as file:
-        with wave.open(file, "wb") as writer:
-            writer.setnchannels(1)
-            writer.setsampwidth(2)
-            writer.setframerate(SAMPLE_RATE)
-            writer.writeframes(samples.tobytes())
-        return file.getvalue()
 
 
 def form(fields: Fields, file: bytes, boundary: str) -> bytes:

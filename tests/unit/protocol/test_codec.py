@@ -184,6 +184,7 @@ def test_documented_client_messages_are_accepted() -> None:
         AddRuleCommand(heard="file lemon", write="Philemon"),
         AddRuleCommand(name="preview-rule", heard="zor", write="Zohar"),
         AddRuleCommand(name="hold-rule", heard="zor", write="Zohar"),
+        HoldTermCommand(name="preview-term", say="covenant", write="pacto", instead="acuerdo"),
         HoldTermCommand(say="covenant", write="pacto", instead="acuerdo"),
         AddNotesCommand(
             file="sermon.txt", size=29, at=0, data="V2hhdCBCb25ob2VmZmVyIHNhaWQgaW4gMTk0NS4="

@@ -60,7 +60,7 @@ def test_an_item_says_all_there_is_to_know(review: Review) -> None:
         "source_lang": "en",
         "target_lang": "es",
         "engine": "gemma",
-        "reasons": ("translators disagree",),
+        "reasons": ("the two translations are not alike",),
         "heard": "Sentence 2.",
         "shown": "Frase 2.",
         "source": "Sentence 2.",

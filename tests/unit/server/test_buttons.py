@@ -65,6 +65,20 @@ async def test_what_cannot_be_taken_back_or_is_incomplete_is_refused(
 
 
 @in_loop
+async def test_the_sound_of_a_doubtful_caption_is_for_who_has_a_token() -> None:
+    async with serving() as service:
+        service.hub._buttons.sound = lambda key, lang: b"RIFF" if (key, lang) == (9, "es") else b""
+        heard = await service.get("/do/hear?id=9&lang=es", Authorization=BEARER)
+        assert (heard.status, heard.body, heard.headers["content-type"]) == (
+            (200, b"RIFF", "audio/wav")
+        )
+        for query in ("id=8&lang=es", "id=x", ""):
+            assert (await service.get(f"/do/hear?{query}", Authorization=BEARER)).status == 404
+        assert (await service.get("/do/hear?id=9&lang=es")).status == 401
+        assert (await service.get("/do/hear?id=9&lang=es&token=guess")).status == 403
+
+
+@in_loop
 async def test_without_a_token_of_ours_nothing_is_done() -> None:
     async with serving() as service:
         assert (await service.get("/do/pause")).status == 401

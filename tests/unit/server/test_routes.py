@@ -20,6 +20,10 @@ async def test_the_address_is_told_in_words_and_as_a_code(named: str) -> None:
         code = await service.get("/qr.svg")
         assert (code.status, code.headers["content-type"]) == (200, "image/svg+xml")
         assert code.body == qr_svg(address)
+        desk = await service.get("/qr.svg?code=012345")
+        assert desk.body == qr_svg(f"{address}operator#code=012345")
+        for query in ("?code=12345", "?code=0123456", "?code=%D9%A1%D9%A1%D9%A1%D9%A1%D9%A1%D9%A1"):
+            assert (await service.get(f"/qr.svg{query}")).body == code.body
         assert "default-src 'none'" in code.headers["content-security-policy"]
         # Programs find the port by it, whatever phones are told.
         assert service.hub.address == f"http://127.0.0.1:{service.hub.port}/"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import wave
 from collections.abc import Iterator
 from dataclasses import replace
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -179,10 +181,23 @@ def test_what_waits_is_no_lag_but_is_not_finished(desk: Desk) -> None:
 
 def test_off_the_record_it_is_gone(desk: Desk) -> None:
     desk.say()
+    with wave.open(BytesIO(desk.commands.sound(1, "es"))) as sound:
+        assert (sound.getframerate(), sound.getnframes()) == (16_000, 16_000)
     desk.coordinator.redact(Redaction(0.0, 5.0, (1,)))
+    assert desk.commands.sound(1, "es") == b""
     assert desk.told[-1].left_s == 0.0
     assert desk.coordinator.release_due(LATER) == []
     assert all(text != "wrong" for text, *_ in desk.shown)
+
+
+def test_the_sound_of_the_newest_can_be_heard_while_they_are_decided_on(desk: Desk) -> None:
+    """Of those that were let go as well; of what was never in doubt there is none."""
+    desk.say("right", is_doubtful=False)
+    for number in range(2, 7):
+        desk.say(number=number)
+    desk.coordinator.release_due(LATER)
+    heard = [number for number in range(1, 7) if desk.commands.sound(number, "es")]
+    assert heard == [3, 4, 5, 6]
 
 
 def test_speech_that_returns_takes_it_back(desk: Desk) -> None:

@@ -64,6 +64,17 @@ def test_what_it_would_change_is_told_before(desk: CoordinatorFixture) -> None:
     assert told.captions == ()
 
 
+def test_what_a_rendering_would_change_is_told_before(desk: CoordinatorFixture) -> None:
+    before = said(desk)
+    shown = [each.target.text for each in desk.board.snapshot().messages]
+    desk.board.show(caption(5, "the zor", "el pacto", final=True))
+    told = desk.commands._held_rules.preview_term("zor", "la alianza", "el pacto")
+    assert [(each.id, each.text) for each in told.captions] == [(5, "la alianza")]
+    assert (said(desk)[: len(before)], desk.commands.console().undo) == (before, "")
+    assert [each.target.text for each in desk.board.snapshot().messages] == [*shown, "el pacto"]
+    assert desk.commands._held_rules.preview_term("zor", "x", "()").captions == ()
+
+
 def test_one_undo_takes_all_of_it_back(desk: CoordinatorFixture) -> None:
     before = said(desk)
     desk.commands.obey(HOLD)

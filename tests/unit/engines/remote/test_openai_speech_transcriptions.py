@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pipeline.audio.file import wav
 from pipeline.core.errors import EngineError
 from pipeline.core.types import SAMPLE_RATE
 from pipeline.engines.remote.openai_speech import (
@@ -17,7 +18,6 @@ from pipeline.engines.remote.openai_speech import (
     Transcription,
     Transcriptions,
     form,
-    wav,
 )
 from tests.support.model_servers import Answer, ScriptedServer, answers, scripted
 from tests.support.speech_servers import SPEECH_MODEL, forms, gives, heard_in_full, hears

@@ -1,0 +1,22 @@
+// The buttons for the whole service: what each would do now.
+
+import { button, setText } from "./controls.js";
+import { offRecordMore, offRecordWords, songButton, undoWords } from "./state.js";
+import { wording } from "./wording.js";
+
+/** Say it of all of them. `element` has them by id, `operator` is what the page knows; `isSong`: captions are held. */
+export function renderButtons(element, operator, { able, isSong }) {
+  button(element.pause, able, operator.paused ? wording.resume : wording.pause, operator.paused ? "play" : "paused");
+  button(element.blank, able, operator.blank ? wording.unblank : wording.blank, operator.blank ? "screen" : "blank");
+  // What was just sent can be taken back before its answer is here: the server obeys in order.
+  button(element.undo, able && (operator.undo !== "" || operator.awaits), undoWords(operator.undo), "undo");
+  button(element["off-record"], able, offRecordWords(operator.offRecord), operator.offRecord ? "play" : "off-record");
+  setText(element["off-record-more"], operator.offRecord ? "" : offRecordMore(operator.offRecordS));
+  const song = songButton(operator.song, isSong);
+  button(element.song, able, song.word, song.icon);
+  element.song.hidden = operator.song === "off";
+  element.song.classList.toggle("on", operator.song !== "auto");
+  element["off-record"].classList.toggle("on", operator.offRecord);
+  element.pause.classList.toggle("on", operator.paused);
+  element.blank.classList.toggle("on", operator.blank);
+}

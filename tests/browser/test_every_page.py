@@ -1,0 +1,55 @@
+"""Every page in every state: what axe-core has against it, on a narrow phone, with large text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
+from playwright.sync_api import Browser, Page
+
+from scripts.docs.page_states import page_states
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+NARROW: dict[str, Any] = {"viewport": {"width": 320, "height": 640}, "reduced_motion": "reduce"}
+WIDE_ANYWAY = {"demo", "video mixer"}
+"""Three pages side by side, and a picture for a mixer: nobody reads them on a phone."""
+COLOURS = "axe.run(document, { runOnly: ['color-contrast'], resultTypes: ['violations'] })"
+IS_DARK = "matchMedia('(prefers-color-scheme: dark)').matches"
+STILL = "Promise.allSettled(document.getAnimations().map((each) => each.finished))"
+TOO_WIDE = "document.documentElement.scrollWidth - innerWidth"
+
+
+def findings(page: Page) -> list[str]:
+    """Of axe-core in the page's own scheme; in the other one, of its colours."""
+    page.evaluate(STILL)
+    found = Axe().run(page).response["violations"]
+    page.emulate_media(color_scheme="light" if page.evaluate(IS_DARK) else "dark")
+    page.evaluate(STILL)
+    found += page.evaluate(COLOURS)["violations"]
+    return [f"{each['id']}: {each['nodes'][0]['html'][:200]}" for each in found]
+
+
+def test_no_page_has_a_barrier_in_any_state(browser: Browser) -> None:
+    """In light and dark, 320 px wide; nothing sticks out there, nor with text twice as large."""
+    barriers: dict[str, list[str]] = {}
+    seen = 0
+    for state in page_states():
+        context = browser.new_context(**{"locale": "en-GB", **NARROW, **state.options})
+        context.set_default_timeout(60_000)
+        page = context.new_page()
+        page.goto(state.url)
+        page.locator(state.ready).wait_for(state="attached")
+        state.act(page)
+        seen += 1
+        problems = findings(page)
+        for size in ("100%", "200%"):
+            page.evaluate(f"document.documentElement.style.fontSize = '{size}'")
+            if state.name not in WIDE_ANYWAY and page.evaluate(TOO_WIDE) > 0:
+                problems.append(f"sticks out at {size}")
+        if problems:
+            barriers[state.name] = problems
+        context.close()
+    assert barriers == {}
+    assert seen > 30
