@@ -36,7 +36,13 @@ from pipeline.config.section import (
     Threads,
     WebAddress,
 )
-from pipeline.config.targets import Target, refuse_doubled, refuse_incomplete
+from pipeline.config.targets import (
+    Target,
+    refuse_alike,
+    refuse_doubled,
+    refuse_incomplete,
+    spoken_apart,
+)
 
 PREFIX = "STARK_TRANSLATE__"
 
@@ -245,11 +251,19 @@ class Translate(Section):
     """[translate]"""
 
     source: Lang = "en"
+    # Of `source = ["en", "es"]` all but the first.
+    also_spoken: tuple[Lang, ...] = ()
     target: Lang = "es"
     partial: Partial = Partial()
     final: Final = Final()
     compare: Compare = Compare()
     targets: tuple[Target, ...] = ()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _several_spoken(cls, section: object) -> object:
+        """Take `source = ["en", "es"]`."""
+        return spoken_apart(section) if isinstance(section, dict) else section
 
     @field_validator("targets", mode="before")
     @classmethod
@@ -261,12 +275,7 @@ class Translate(Section):
 
     @model_validator(mode="after")
     def _two_languages(self) -> Translate:
-        if self.source == self.target:
-            msg = (
-                f"translate.source and translate.target are both {self.source!r}: source is what "
-                "is spoken, target what is shown"
-            )
-            raise ValueError(msg)
+        refuse_alike(self.spoken, self.target)
         if self.final.engine == "marian" and self.partial.engine == "none":
             msg = 'translate.final.engine = "marian" needs translate.partial.engine = "marian"'
             raise ValueError(msg)
@@ -274,7 +283,7 @@ class Translate(Section):
 
     @model_validator(mode="after")
     def _each_language_once(self) -> Translate:
-        refuse_doubled(self.source, self.target, self.targets)
+        refuse_doubled("" if self.also_spoken else self.source, self.target, self.targets)
         for target in self.targets:
             alone = self.into(target)
             # `into` copies without validation: what is inherited comes together only here.
@@ -282,17 +291,33 @@ class Translate(Section):
         return self
 
     @property
+    def spoken(self) -> tuple[str, ...]:
+        """The languages that are spoken, the one first in which a service begins."""
+        return (self.source, *self.also_spoken)
+
+    @property
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        """What is to be translated: (spoken, caption language)."""
+        return tuple((s, t) for t in self.langs for s in self.spoken if s != t)
+
+    @property
     def langs(self) -> tuple[str, ...]:
         """The target languages, the first one first."""
         return (self.target, *(target.lang for target in self.targets))
 
     def into(self, target: Target) -> Translate:
-        """Return the section as it were if an extra target were the only one."""
+        """Return the section as it were if an extra target were the only one.
+
+        Of a language that is spoken itself the source is another one.
+        """
+        source, *also = sorted(self.spoken, key=lambda each: each == target.lang)
         own = target.model_dump(include={"partial", "final"}, exclude_none=True)
+        if source != self.source:  # models are of a pair of languages: the first one's are not its
+            own = {name: {"model": "auto"} | own[name] for name in own}
         sections = {name: getattr(self, name).model_copy(update=own[name]) for name in own}
         # A second final is made in the first language only, so this one has none.
-        alone = {"target": target.lang, "targets": (), "compare": Compare(), **sections}
-        return self.model_copy(update=alone)
+        narrow = {"source": source, "also_spoken": tuple(also), "target": target.lang}
+        return self.model_copy(update={**narrow, "targets": (), "compare": Compare(), **sections})
 
 
 class Server(Section):

@@ -11,7 +11,7 @@ import { Doubtful } from "./doubtful.js";
 import { EditDialog } from "./edit_dialog.js";
 import { HoldOffer } from "./hold_rule.js";
 import { listenForHolds } from "./holds.js";
-import { showLanguages } from "./languages.js";
+import { showLanguages, showSpoken } from "./languages.js";
 import { List } from "./list.js";
 import { clearLogin, fillToken, listenForLogin, refuseLogin, renderLogin } from "./login.js";
 import { Meter } from "./meter.js";
@@ -38,8 +38,8 @@ const element = Object.fromEntries([...document.querySelectorAll("[id]")].map((o
 const utterances = new Utterances(HISTORY);
 const meter = new Meter();
 const panel = new Panel();
-const server = { link: "connecting", mode: "", state: "", reason: "", source: "", lang: "", targets: [] };
-const operator = { token: loadToken(), asked: false, authorized: false, paused: false, blank: false, undo: "", awaits: false, dictionary: "", offRecord: false, offRecordS: 0, song: "off" };
+const server = { link: "connecting", mode: "", state: "", reason: "", source: "", lang: "", targets: [], heard: "" };
+const operator = { token: loadToken(), asked: false, authorized: false, paused: false, blank: false, undo: "", awaits: false, dictionary: "", offRecord: false, offRecordS: 0, song: "off", spoken: [], forced: "" };
 let silenceTimer = 0;
 let drawing = false;
 const list = new List({ onChoose: () => renderChosen(), onOpen: () => element.edit.click() });
@@ -104,6 +104,7 @@ function renderControls() {
   button(element.song, able, song.word, song.icon);
   element.song.hidden = operator.song === "off";
   element.song.classList.toggle("on", operator.song !== "auto");
+  showSpoken({ ...operator, now: operator.forced || server.heard }, able, (lang) => command("spoken", { lang }));
   element["off-record"].classList.toggle("on", operator.offRecord);
   element.pause.classList.toggle("on", operator.paused);
   element.blank.classList.toggle("on", operator.blank);
@@ -151,11 +152,17 @@ const RECEIVE = {
     typing.onHello(hello);
     utterances.onHello(hello);
     for (const caption of hello.captions) doubtful.caption(caption);
+    server.heard = hello.captions.findLast(({ source }) => source.text !== "")?.source.lang ?? "";
     render();
   },
   notice: (message) => typing.onNotice(message),
   status: ({ mode, state, reason }) => Object.assign(server, { mode, state, reason }),
   caption(message) {
+    const last = message.source.text !== "" ? message.source.lang : server.heard;
+    if (last !== server.heard) {
+      server.heard = last;
+      renderControls();
+    }
     utterances.caption(message);
     doubtful.caption(message);
     render();
@@ -225,8 +232,8 @@ const RECEIVE = {
   },
 };
 
-function onDone({ name, undo, paused, blank, off_record: offRecord, song }) {
-  Object.assign(operator, { undo, paused, blank, offRecord, song: song ?? "off", awaits: false });
+function onDone({ name, undo, paused, blank, off_record: offRecord, song, spoken, forced }) {
+  Object.assign(operator, { undo, paused, blank, offRecord, song: song ?? "off", spoken: spoken ?? [], forced: forced ?? "", awaits: false });
   editDialog.done(name);
 }
 
