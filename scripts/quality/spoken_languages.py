@@ -200,7 +200,8 @@ def main() -> int:
     print(
         f"{len(told.wrong)} captions in a wrong language; {told.unheard} sentences without caption"
     )
-    print(*told.missed, *told.wrong, sep="\n")
+    for line in (*told.missed, *told.wrong):
+        print(line)
     return 0
 
 

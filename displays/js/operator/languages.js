@@ -33,6 +33,7 @@ export function showSpoken({ spoken, forced, now }, isAble, onForce) {
     const says = lang === "" ? fill(wording.spoken_detected, { language: languageName(now || spoken[0]) }) : languageName(lang);
     const button = make("button", lang !== "" && lang === (now || spoken[0]) ? "heard" : "", says);
     Object.assign(button, { type: "button", disabled: !isAble });
+    if (lang !== "") button.lang = lang;
     button.setAttribute("aria-pressed", lang === forced);
     button.addEventListener("click", () => onForce(lang));
     return button;

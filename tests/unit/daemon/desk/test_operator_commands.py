@@ -17,7 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 from pipeline.captions.board import CaptionBoard
 from pipeline.core.errors import ProtocolError
 from pipeline.protocol.codec import parse
-from pipeline.protocol.commands import AddRuleCommand
+from pipeline.protocol.commands import AddRuleCommand, SpokenCommand
 from pipeline.protocol.messages import ConsoleMessage
 from scripts.support.captions import caption
 from tests.support.commands import command
@@ -106,11 +106,11 @@ def test_what_operators_want_of_song_is_set_told_and_taken_back(setting: Setting
 def test_one_of_several_spoken_languages_is_forced_and_let_go(tmp_path: Path) -> None:
     setting = Setting(tmp_path, source=["en", "es"])
     assert (setting.commands.console().spoken, setting.facts.forced_language) == (("en", "es"), "")
-    setting.do("spoken", lang="es")
+    setting.commands.obey(SpokenCommand(lang="es"))
     assert setting.commands.done("spoken").forced == setting.facts.forced_language == "es"
     with pytest.raises(ProtocolError, match="unknown-lang"):
-        setting.do("spoken", lang="fr")
-    setting.do("spoken", lang="")
+        setting.commands.obey(SpokenCommand(lang="fr"))
+    setting.commands.obey(SpokenCommand(lang=""))
     assert setting.facts.forced_language == ""
 
 

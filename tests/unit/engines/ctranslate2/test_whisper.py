@@ -21,6 +21,7 @@ from pipeline.text.commit_policy import CommitPolicy
 from pipeline.text.local_agreement import revised_words
 from scripts.bench.recordings import read_audio
 from tests.support.needs import needs_file
+from tests.support.paths import TESTIMONY
 
 STARTER = bundled("models", "starter", "stt")
 SERMON = bundled("demo", "sermon.flac")
@@ -346,7 +347,7 @@ def test_what_nobody_wants_any_more_stops_between_two_steps(
 
 @pytest.mark.slow
 def test_several_spoken_languages_are_told_apart_and_put_into_english(whisper_base: Path) -> None:
-    pcm, rate = soundfile.read(bundled("tests", "data", "testimony_es.flac"), dtype="float32")
+    pcm, rate = soundfile.read(TESTIMONY, dtype="float32")
     assert rate == SAMPLE_RATE
     engine = Whisper(whisper_base, threads=1, also_spoken=["es"], to_english=["es"])
     engine.load()
