@@ -19,9 +19,9 @@ from tests.support.recorder import wait_for
 pytestmark = pytest.mark.browser
 
 
-@pytest.fixture
-def hall(tmp_path: Path) -> Iterator[OperatorServer]:
-    with OperatorServer(tmp_path, extra_targets=["en"]) as running:
+@pytest.fixture(params=[["en"]])
+def hall(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[OperatorServer]:
+    with OperatorServer(tmp_path, extra_targets=request.param) as running:
         yield running
 
 
@@ -53,7 +53,7 @@ def test_the_desk_shows_which_language_is_heard_and_forces_one(
     wait_for(lambda: hall.facts.forced_language == "")
 
 
-def test_with_one_language_there_is_nothing_to_choose(visit: Visit, tmp_path: Path) -> None:
-    with OperatorServer(tmp_path) as hall:
-        page = opened(visit, f"{hall.url}/operator#token=secret")
-        expect(page.locator("#spoken")).to_be_hidden()
+@pytest.mark.parametrize("hall", [[]], indirect=True)
+@pytest.mark.usefixtures("hall")
+def test_with_one_language_there_is_nothing_to_choose(visit: Visit) -> None:
+    expect(opened(visit).locator("#spoken")).to_be_hidden()
