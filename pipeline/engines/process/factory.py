@@ -5,7 +5,7 @@ Nothing heavy is imported before they load.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,11 +17,9 @@ from pipeline.audio.protocols import AudioSource, SongDetector, SpeechDetector
 from pipeline.audio.silero_vad import Silero
 from pipeline.audio.song_head import LinearSongDetector
 from pipeline.config.schema import Compare, Final, Settings
-from pipeline.core.errors import ConfigError, EngineError, ModelError
-from pipeline.core.standing import Standing
-from pipeline.core.terms import WantedTerm
-from pipeline.core.types import Pcm, Translation
+from pipeline.core.errors import ConfigError, ModelError
 from pipeline.dictionary.store import Dictionary
+from pipeline.engines.process.broken import BrokenSpeaker, BrokenTranslator
 from pipeline.engines.process.engine_process import (
     EngineProcess,
     RecognizerProcess,
@@ -39,7 +37,7 @@ from pipeline.engines.process.model_specs import (
 )
 from pipeline.engines.process.sharing import LanguageTranslator, Turns, process_of
 from pipeline.engines.prompts import language
-from pipeline.engines.protocols import Recognizer, Translator, never
+from pipeline.engines.protocols import Recognizer, Translator
 from pipeline.engines.specification import (
     FINAL,
     QUICK,
@@ -200,55 +198,6 @@ def _final_spec(settings: Settings, chosen: Final | Compare, section: str) -> En
         case "marian" if isinstance(chosen, Compare):
             return marian_spec(settings, chosen, section)
     return None
-
-
-class BrokenTranslator:
-    """A Translator whose files are broken: it says so (`error`) when it is to be loaded."""
-
-    deadline_s = 0.0
-    degraded_reason = ""
-
-    def __init__(self, error: ModelError) -> None:
-        self.name = ""
-        self.is_cancelled: Callable[[], bool] = never
-        self._error = error
-
-    def load(self) -> None:
-        """Raises ModelError."""
-        raise self._error
-
-    def translate(
-        self,
-        text: str,  # noqa: ARG002 - the protocol's
-        on_text: Callable[[str], None] | None = None,  # noqa: ARG002
-        draft: str = "",  # noqa: ARG002
-        standing: Standing | None = None,  # noqa: ARG002
-        wanted: Sequence[WantedTerm] = (),  # noqa: ARG002
-        *,
-        rivals: Sequence[str] | None = None,  # noqa: ARG002
-    ) -> Translation:
-        """Raises EngineError."""
-        raise EngineError(self._error.code, self._error.message)
-
-
-class BrokenSpeaker:
-    """A Speaker that cannot be had: it says why (`error`) when it is to be loaded.
-
-    A service without a voice has captions all the same.
-    """
-
-    name = ""
-
-    def __init__(self, error: ModelError | ConfigError) -> None:
-        self._error = error
-
-    def load(self) -> None:
-        """Raises ModelError, ConfigError."""
-        raise self._error
-
-    def speak(self, text: str, lang: str, rate: float) -> Pcm:  # noqa: ARG002 - the protocol's
-        """Raises EngineError."""
-        raise EngineError(self._error.code, self._error.message)
 
 
 @dataclass(frozen=True, slots=True)

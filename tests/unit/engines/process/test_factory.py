@@ -19,7 +19,7 @@ from pipeline.engines.ctranslate2.marian import Marian
 from pipeline.engines.ctranslate2.whisper import Whisper
 from pipeline.engines.llama_cpp.gemma import Gemma
 from pipeline.engines.process import factory
-from pipeline.engines.process.factory import BrokenTranslator
+from pipeline.engines.process.broken import BrokenTranslator
 from pipeline.engines.process.model_specs import server_specs
 from pipeline.engines.process.sharing import LanguageTranslator, process_of
 from pipeline.engines.remote.openai import OpenAi
