@@ -37,11 +37,11 @@ class VerseSuggestions:
         *,
         may_air: bool,
         tell: Tell,
-        lang: str = "en",
+        lang: str = "",
     ) -> None:
         """`tell` shows operators a suggestion; `may_air`: verses may be shown by themselves.
 
-        `lang` is the spoken language that `passages` are of.
+        `lang` is the one of several spoken languages that `passages` are of, "" where it is one.
         """
         self._lang = lang
         self._passages = passages
@@ -71,7 +71,8 @@ class VerseSuggestions:
         """Return a final with the printed verse that it quotes, if that is sure enough."""
         self._take_over()
         # An index is of one language: words of another are no quotation in it.
-        if self._passages is None or caption.transcript.lang != self._lang:
+        is_other = self._lang not in ("", caption.transcript.lang)
+        if self._passages is None or is_other:
             return caption
         if caption.id == self._last_id:  # it was reopened, and is final again
             self._passages.take_back()
@@ -156,7 +157,11 @@ def open_verse_suggestions(settings: Settings, tell: Tell) -> VerseSuggestions:
         _log_missing(error)
         return nothing
     made = VerseSuggestions(
-        passages, edition, may_air=church.verses == "air", tell=tell, lang=translate.source
+        passages,
+        edition,
+        may_air=church.verses == "air",
+        tell=tell,
+        lang=translate.source if translate.also_spoken else "",
     )
     if passages is None:
         made.wait_for(_renewed(translate.source))
