@@ -13,7 +13,7 @@ from typing import Any
 
 from pipeline.captions.redaction import Redaction
 from pipeline.core.errors import ProtocolError
-from pipeline.core.types import Caption, Verse
+from pipeline.core.types import HEARD, Caption, Verse
 from pipeline.protocol.caption import CaptionMessage, SourceText, TargetText
 
 _REMEMBERED = 500
@@ -159,8 +159,9 @@ class CaptionBoard:
         old = self.message(caption_id)
         if stands(old) and old.source.text == text:
             return None
-        source = SourceText(self.source, text)
-        target = replace(old.target, text=text) if old.target.engine == "source" else old.target
+        source = SourceText(old.source.lang, text)
+        are_heard = old.target.engine in ("source", HEARD)
+        target = replace(old.target, text=text) if are_heard else old.target
         new = self._revised(old, source, target, len(target.text))
         # Pages that show finals only keep the last one while a caption is resumed.
         status = "resumed" if old.final else old.status

@@ -95,8 +95,14 @@ class EngineChecks:
         doing, needs = "Recognizing a sentence", ("model-stt",)
         yield Check("golden-stt", doing, self._recognize, needs, another("stt"))
         yield from self._translator_checks(self._settings)
+        missing = factory.missing_pairs(self._settings)
         for narrowed in self._settings.by_target():
-            yield from self._translator_checks(narrowed, f"-{narrowed.translate.target}")
+            translate = narrowed.translate
+            if (translate.source, translate.target) not in missing:
+                yield from self._translator_checks(narrowed, f"-{translate.target}")
+        for pair in missing:
+            doing = "Looking for a translator"
+            yield Check(f"pair-{'-'.join(pair)}", doing, partial(self._lacks, pair))
         yield from self._server_checks()
         if self._settings.speech.enabled:
             yield Check("speech", "Trying the voice", self._speak)
@@ -120,8 +126,11 @@ class EngineChecks:
             load = partial(self._load_translator, name, role, narrowed, describe, part)
             yield Check(f"model-{name}", f"Loading {engine.title()}{into}", load, (), another(name))
             doing = f"Translating a sentence with {engine.title()}{into}"
-            run = partial(self._translate, name, lang)
+            run = partial(self._translate, name, lang, translate.source)
             yield Check(f"golden-{name}", doing, run, (f"model-{name}",), faster(name))
+
+    def _lacks(self, pair: tuple[str, str]) -> Passed:
+        return Passed(*factory.what_stands_in(self._settings, pair), "pair-no-model")
 
     def _load_recognizer(self) -> Passed:
         # No second try: a check is to say that an engine died, not to get over it.
@@ -198,7 +207,8 @@ class EngineChecks:
             loaded = self._load_translator(
                 "compare", role, self._settings, lambda _: spec(), SECOND
             )
-            tried = self._translate("compare", self._settings.translate.target)
+            translate = self._settings.translate
+            tried = self._translate("compare", translate.target, translate.source)
         except (ConfigError, EngineError, ModelError) as error:
             fix = f"{error.fix} A service goes on without it; a rehearsal needs it.".lstrip()
             return Passed(error.message, fix, error.code)
@@ -237,12 +247,12 @@ class EngineChecks:
             return untried(source)
         return try_recognizer("stt", self._recognizer, source)
 
-    def _translate(self, name: str, lang: str) -> Passed:
+    def _translate(self, name: str, lang: str, source: str) -> Passed:
         if name not in self._translators:
-            return untried(self._settings.translate.source)
+            return untried(source)
         translator = self._translators[name]
         translator.target = lang  # several may take turns at it
-        return try_translator(name, translator, self._settings.translate.source, lang)
+        return try_translator(name, translator, source, lang)
 
     def _judged_by_server(self, name: str, server: OpenAi, lang: str) -> Passed:
         server.open()  # one that shares another's check has not read its key

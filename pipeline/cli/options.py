@@ -97,7 +97,8 @@ def add_hearing(parser: argparse.ArgumentParser) -> None:
 
 def add_languages(parser: argparse.ArgumentParser) -> None:
     """Add the options that choose languages and recognizer, and `--set` for all other keys."""
-    parser.add_argument("--from", dest="spoken", metavar="LANG", help="spoken language (en)")
+    more = "spoken language (en); several, the first one first: en,es"
+    parser.add_argument("--from", dest="spoken", type=_spoken, metavar="LANG", help=more)
     more = "caption languages instead of those in the settings, the main one first: es,fr"
     parser.add_argument("--to", type=languages, metavar="LANG,...", help=more)
     more = "speech model (see `models list`)"
@@ -116,6 +117,11 @@ def add_languages(parser: argparse.ArgumentParser) -> None:
 def languages(text: str) -> list[str]:
     """Return the languages of an option such as `--to es,fr`."""
     return [lang for part in text.split(",") if (lang := part.strip())]
+
+
+def _spoken(text: str) -> str | list[str]:
+    langs = languages(text)
+    return langs if len(langs) > 1 else text
 
 
 def _assignment(text: str) -> tuple[str, Any]:

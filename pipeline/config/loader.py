@@ -109,6 +109,8 @@ def load(file: Path | None = None, flags: Mapping[str, Any] | None = None) -> Lo
     paths = [path for path, _ in leaves(settings.model_dump())]
     known = dict.fromkeys(paths, "built-in default") | origins | renewed.origins
     known |= dict.fromkeys(inherited, INHERITED_FROM)
+    if settings.translate.also_spoken:  # of `source = ["en", "es"]`
+        known["translate.also_spoken"] = known["translate.source"]
     return Loaded(
         settings, {path: known[path] for path in paths}, chosen, flags or {}, tuple(renewed.advice)
     )
@@ -265,6 +267,7 @@ def _explain(
     for detail in details[:_MOST_NAMED]:
         path = ".".join(str(part) for part in detail["loc"])
         path = old_paths.get(path, path)  # as it is written in the file
+        path = re.sub(r"translate\.also_spoken(\.\d+)?", "translate.source", path)
         # What lies below comes first: a later layer has put a table where a value belongs.
         below = next((o for p, o in origins.items() if p.startswith(f"{path}.")), "")
         above = next((o for p, o in origins.items() if path.startswith(p)), "")

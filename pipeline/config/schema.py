@@ -24,11 +24,13 @@ from pipeline.config.section import (
     LIVE,
     NEXT_UTTERANCE,
     Lang,
+    Learn,
+    Log,
     ModelServer,
     OnServer,
+    Operator,
     PathText,
     Secret,
-    SecretText,
     Section,
     Session,
     Share,
@@ -36,7 +38,13 @@ from pipeline.config.section import (
     Threads,
     WebAddress,
 )
-from pipeline.config.targets import Target, refuse_doubled, refuse_incomplete
+from pipeline.config.targets import (
+    Target,
+    refuse_alike,
+    refuse_doubled,
+    refuse_incomplete,
+    spoken_apart,
+)
 
 PREFIX = "STARK_TRANSLATE__"
 
@@ -227,11 +235,19 @@ class Translate(Section):
     """[translate]"""
 
     source: Lang = "en"
+    # Of `source = ["en", "es"]` all but the first.
+    also_spoken: tuple[Lang, ...] = ()
     target: Lang = "es"
     partial: Partial = Partial()
     final: Final = Final()
     compare: Compare = Compare()
     targets: tuple[Target, ...] = ()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _several_spoken(cls, section: object) -> object:
+        """Take `source = ["en", "es"]`."""
+        return spoken_apart(section) if isinstance(section, dict) else section
 
     @field_validator("targets", mode="before")
     @classmethod
@@ -243,12 +259,7 @@ class Translate(Section):
 
     @model_validator(mode="after")
     def _two_languages(self) -> Translate:
-        if self.source == self.target:
-            msg = (
-                f"translate.source and translate.target are both {self.source!r}: source is what "
-                "is spoken, target what is shown"
-            )
-            raise ValueError(msg)
+        refuse_alike(self.spoken, self.target)
         if self.final.engine == "marian" and self.partial.engine == "none":
             msg = 'translate.final.engine = "marian" needs translate.partial.engine = "marian"'
             raise ValueError(msg)
@@ -256,7 +267,7 @@ class Translate(Section):
 
     @model_validator(mode="after")
     def _each_language_once(self) -> Translate:
-        refuse_doubled(self.source, self.target, self.targets)
+        refuse_doubled("" if self.also_spoken else self.source, self.target, self.targets)
         for target in self.targets:
             alone = self.into(target)
             # `into` copies without validation: what is inherited comes together only here.
@@ -264,17 +275,33 @@ class Translate(Section):
         return self
 
     @property
+    def spoken(self) -> tuple[str, ...]:
+        """The languages that are spoken, the one first in which a service begins."""
+        return (self.source, *self.also_spoken)
+
+    @property
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        """What is to be translated: (spoken, caption language)."""
+        return tuple((s, t) for t in self.langs for s in self.spoken if s != t)
+
+    @property
     def langs(self) -> tuple[str, ...]:
         """The target languages, the first one first."""
         return (self.target, *(target.lang for target in self.targets))
 
     def into(self, target: Target) -> Translate:
-        """Return the section as it were if an extra target were the only one."""
+        """Return the section as it were if an extra target were the only one.
+
+        Of a language that is spoken itself the source is another one.
+        """
+        source, *also = sorted(self.spoken, key=lambda each: each == target.lang)
         own = target.model_dump(include={"partial", "final"}, exclude_none=True)
+        if source != self.source:  # models are of a pair of languages: the first one's are not its
+            own = {name: {"model": "auto"} | own[name] for name in own}
         sections = {name: getattr(self, name).model_copy(update=own[name]) for name in own}
         # A second final is made in the first language only, so this one has none.
-        alone = {"target": target.lang, "targets": (), "compare": Compare(), **sections}
-        return self.model_copy(update=alone)
+        narrow = {"source": source, "also_spoken": tuple(also), "target": target.lang}
+        return self.model_copy(update={**narrow, "targets": (), "compare": Compare(), **sections})
 
 
 class Server(Section):
@@ -321,30 +348,6 @@ class Models(Section):
     """[models]"""
 
     directory: PathText = ""
-
-
-class Learn(Section):
-    """[learn]"""
-
-    directory: Annotated[PathText, Field(min_length=1), LIVE] = "learning"
-    general: Annotated[PathText, LIVE] = ""
-    train: Annotated[Literal["", "marian", "stt", "both"], LIVE] = ""
-    minutes: Annotated[float, Field(gt=0, le=10_000), LIVE] = 120.0
-    embedding: Annotated[Text, LIVE] = ""
-
-
-class Operator(Section):
-    """[operator]"""
-
-    token: SecretText = ""
-    off_record_s: Annotated[float, Field(ge=0, le=600), LIVE] = 60.0
-
-
-class Log(Section):
-    """[log]"""
-
-    level: Annotated[Literal["debug", "info", "warning", "error"], LIVE] = "info"
-    format: Annotated[Literal["auto", "console", "json"], LIVE] = "auto"
 
 
 class Settings(BaseSettings):

@@ -146,6 +146,30 @@ class Session(Section):
         return new_at
 
 
+class Learn(Section):
+    """[learn]"""
+
+    directory: Annotated[PathText, Field(min_length=1), LIVE] = "learning"
+    general: Annotated[PathText, LIVE] = ""
+    train: Annotated[Literal["", "marian", "stt", "both"], LIVE] = ""
+    minutes: Annotated[float, Field(gt=0, le=10_000), LIVE] = 120.0
+    embedding: Annotated[Text, LIVE] = ""
+
+
+class Operator(Section):
+    """[operator]"""
+
+    token: SecretText = ""
+    off_record_s: Annotated[float, Field(ge=0, le=600), LIVE] = 60.0
+
+
+class Log(Section):
+    """[log]"""
+
+    level: Annotated[Literal["debug", "info", "warning", "error"], LIVE] = "info"
+    format: Annotated[Literal["auto", "console", "json"], LIVE] = "auto"
+
+
 def _server_address(url: str) -> str:
     if not url:
         return ""

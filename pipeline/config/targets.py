@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Annotated, Literal
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -49,6 +49,38 @@ class Target(Section):
     rest: bool = True
     partial: TargetPartial = TargetPartial()
     final: TargetFinal = TargetFinal()
+
+
+def spoken_apart(section: Mapping[str, Any]) -> dict[str, Any]:
+    """Return [translate] with the first of `source = ["en", "es"]` and what is spoken as well.
+
+    What is spoken can be read: each of these languages is a caption language too.
+    """
+    apart = dict(section)
+    source = apart.get("source", "en")
+    if isinstance(source, list | tuple) and source:
+        apart |= {"source": source[0], "also_spoken": source[1:]}
+    targets, also = apart.get("targets", ()), apart.get("also_spoken", ())
+    if also and isinstance(targets, list | tuple):
+        listed = [each.get("lang") if isinstance(each, Mapping) else each for each in targets]
+        listed.append(apart.get("target", "es"))
+        spoken = (apart.get("source", "en"), *also)
+        apart["targets"] = [*targets, *(each for each in spoken if each not in listed)]
+    return apart
+
+
+def refuse_alike(spoken: Sequence[str], target: str) -> None:
+    """Raise ValueError where the first target is what is spoken first, or one is spoken twice."""
+    first, *also = spoken
+    if first == target:
+        says = f"both {target!r}: source is what is spoken, target what is shown"
+        if also:
+            says = f'both {target!r}: set target = "{also[0]}". What is spoken is shown as well'
+        msg = f"translate.source and translate.target are {says}"
+        raise ValueError(msg)
+    if len(set(spoken)) < len(spoken):
+        msg = "translate.source names a language twice"
+        raise ValueError(msg)
 
 
 def refuse_doubled(source: str, first: str, targets: Sequence[Target]) -> None:

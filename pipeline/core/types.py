@@ -26,6 +26,9 @@ BLOCK_SAMPLES = 512
 Pcm: TypeAlias = NDArray[np.float32]
 """Mono samples at 16 kHz, shape (n,), full scale 1.0."""
 
+HEARD = "heard"
+"""The engine of a caption whose language was spoken: the words are as they were heard."""
+
 Cause = Literal["partial", "eager", "resumed", "silence", "length", "gap", "end", "song"]
 """Why an utterance was handed on: a snapshot; a short silence: it is probably over; speech that
 returned: what was made of it counts no more; and finals: a pause, length, lost audio, end, song."""
@@ -144,6 +147,10 @@ class Recognition:
     """Leading tokens that the recognizer itself will never change; a streaming one has such."""
     engine: str = ""
     """The recognizer that heard it; empty where none did."""
+    langs: tuple[tuple[str, float], ...] = ()
+    """How likely each of several spoken languages is, together 1; empty where one is spoken."""
+    english: str = ""
+    """Of a final, the recognizer's own translation, where it was asked for one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,7 +267,8 @@ class Caption:
     lang: str
     text: str
     engine: str
-    """The translator that made the text, or "source" where the source text stands in for it."""
+    """The translator that made the text; "source" where the source text stands in for it, "heard"
+    where the caption language was spoken."""
     final: bool
     stable: int = 0
     """Leading characters of `text` that are committed: later partials begin with them."""
@@ -345,6 +353,7 @@ CommandName = Literal[
     "song-auto",
     "song-caption",
     "song-hold",
+    "spoken",
     "take-verse",
     "unblank",
     "undo",

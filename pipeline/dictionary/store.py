@@ -55,14 +55,22 @@ class Dictionary:
         self._stamps: dict[Path, float] = {}
         self._held: tuple[Rule, ...] = ()
         self._lexicon = compile_lexicon([])
-        self.glossaries = GlossaryStore(
-            settings.translate.source,
-            self.own.parent,
-            is_on=settings.church.glossary,
-            read=self._read,
-            write=_put_in_place,
-        )
+        self._also_spoken = settings.translate.also_spoken
+        self._of_others: dict[str, tuple[Rule, ...]] = {}
+        self._lexicons: dict[str, Lexicon] = {}
+        stores = {
+            lang: GlossaryStore(
+                lang,
+                self.own.parent,
+                is_on=settings.church.glossary,
+                read=self._read,
+                write=_put_in_place,
+            )
+            for lang in settings.translate.spoken
+        }
+        self.glossaries = stores.pop(self._lang)
         """How church words are said in other languages."""
+        self._other_glossaries = stores
         self.load()
 
     @property
@@ -73,6 +81,12 @@ class Dictionary:
     @lexicon.setter
     def lexicon(self, lexicon: Lexicon) -> None:
         self._lexicon = lexicon
+        # Rules of the church's own correct what is said in any language.
+        first = str(bundled("dictionary", f"{self._lang}.toml"))
+        own = [rule for rule in lexicon.rules if rule.source != first]
+        self._lexicons = {
+            lang: compile_lexicon([*rules, *own]) for lang, rules in self._of_others.items()
+        }
         self._tell_names()
 
     @property
@@ -89,20 +103,31 @@ class Dictionary:
         """Tell what translations are compared with the names of notes and of the church's rules."""
         rules = (rule for rule in self.lexicon.rules if rule.source in {str(self.own), _HELD})
         own = {rule.write.lower() for rule in rules if rule.write.istitle()}
-        self.glossaries.names = own | set(self._names.names if self._names else ())
+        for each in (self.glossaries, *self._other_glossaries.values()):
+            each.names = own | set(self._names.names if self._names else ())
+
+    def glossaries_of(self, lang: str) -> GlossaryStore:
+        """Return how church words of a spoken language are said in others."""
+        return self._other_glossaries.get(lang, self.glossaries)
+
+    def lexicon_of(self, lang: str) -> Lexicon:
+        """Return the rules in force for what is said in a language."""
+        return self._lexicons.get(lang, self.lexicon)
 
     @property
     def enabled(self) -> bool:
         """True if texts are corrected."""
         return self._enabled
 
-    def lexicon_for(self, text: str, words: Sequence[Word] = ()) -> Lexicon:
+    def lexicon_for(self, text: str, words: Sequence[Word] = (), lang: str = "") -> Lexicon:
         """Return the rules in force, and those that write the names that were nearly heard in it.
 
         Names of the notes, and, where the recognizer was unsure of `words`, those of the rules.
+        `lang` is the language of the text, without it the first that is spoken.
         """
-        if not self._enabled:
-            return self.lexicon
+        # What is an everyday word is known of the first language.
+        if not self._enabled or lang in self._also_spoken:
+            return self.lexicon_of(lang)
         unsure = unsure_words(text, words)
         lexicon = self.lexicon
         if self.names and (near := self.names.found(text, unsure, self._common)):
@@ -122,8 +147,11 @@ class Dictionary:
         self._files, self._stamps, self.own = other._files, other._stamps, other.own
         self._enabled, self._named = other._enabled, other._named
         self._lang, self._common = other._lang, other._common
+        self._of_others = other._of_others
         self.lexicon = other.lexicon
         self.glossaries.take(other.glossaries)
+        for lang, store in self._other_glossaries.items():
+            store.take(other.glossaries_of(lang))
         if self._held and self._enabled:
             self.lexicon = compile_lexicon([*other.lexicon.rules, *self._held])
 
@@ -132,7 +160,14 @@ class Dictionary:
         stamps = self._modified()  # before reading: a change in between must be seen next time
         # All is compiled before anything is put in place: a mistake leaves what is in force.
         lexicon = self._compiled({file: self._read(file) for file in self._files})
-        self.glossaries.load()
+        for store in (self.glossaries, *self._other_glossaries.values()):
+            store.load()
+        if self._enabled:
+            shipped = ((each, bundled("dictionary", f"{each}.toml")) for each in self._also_spoken)
+            self._of_others = {
+                lang: tuple(parse_rules(self._read(file), str(file))) if file.is_file() else ()
+                for lang, file in shipped
+            }
         self.lexicon = lexicon
         self._stamps = stamps
 

@@ -50,6 +50,14 @@ class Recognizer(Protocol):
         """
 
 
+@runtime_checkable
+class MultilingualRecognizer(Protocol):
+    """A recognizer that can be told which of several languages to hear."""
+
+    lang: str
+    """May change between calls; "" is the first."""
+
+
 class Translator(Protocol):
     """Text to text in another language."""
 

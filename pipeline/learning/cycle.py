@@ -18,7 +18,8 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from pipeline.config.schema import Learn, Settings
+from pipeline.config.schema import Settings
+from pipeline.config.section import Learn
 from pipeline.core.errors import LearningError, ProtocolError
 from pipeline.core.timestamps import utc_now
 from pipeline.learning.data.folder import DataFolder

@@ -152,12 +152,14 @@ def require_languages(role: Role, name: str, settings: Settings, *, key: str = "
     about = shipped(role, name) or model
     made_for = about.languages if about else ()
     wanted = translate.source if role == "stt" else f"{translate.source}-{translate.target}"
+    if role == "stt" and made_for:
+        wanted = next((lang for lang in translate.spoken if lang not in made_for), wanted)
     if made_for and wanted not in made_for:
         does = "hears" if role == "stt" else "translates"
         others = [
             each.name
             for each in ModelLibrary.of(settings).known.values()
-            if each.role == role and each.can(translate.source, translate.target)
+            if each.role == role and _can(each, settings)
         ]
         choose = f"Choose another model: {', '.join(others)}" if others else "No known model does"
         without = ', or set partial.engine to "none"' if role == "marian" else ""
@@ -169,12 +171,19 @@ def require_languages(role: Role, name: str, settings: Settings, *, key: str = "
         )
 
 
+def _can(model: Model, settings: Settings) -> bool:
+    """Whether a model was made for these languages; a recognizer hears all that are spoken."""
+    translate = settings.translate
+    spoken = translate.spoken if model.role == "stt" else (translate.source,)
+    return all(model.can(lang, translate.target) for lang in spoken)
+
+
 def _here(library: ModelLibrary, settings: Settings, role: Role) -> Iterator[Model]:
     """Yield the models of these languages that have been pulled, are whole and can be loaded."""
-    translate, crashes = settings.translate, crash_history(settings)
+    crashes = crash_history(settings)
     for name, model in library.known.items():
         is_meant = model.role == role and not model.is_behind_starter
-        if is_meant and model.can(translate.source, translate.target):
+        if is_meant and _can(model, settings):
             with contextlib.suppress(ModelError):  # a broken one is not for "auto"
                 manifest = library.manifest(name)
                 if manifest is None or library.faults(manifest):

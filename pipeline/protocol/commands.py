@@ -125,6 +125,15 @@ class PlainCommand:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SpokenCommand:
+    """An operator says which of several languages is spoken; "": the program hears for itself."""
+
+    type: Literal["command"] = "command"
+    name: Literal["spoken"] = "spoken"
+    lang: Annotated[str, Field(max_length=3)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CaptionCommand:
     """What all commands about one caption have in common."""
 
@@ -265,6 +274,7 @@ class DropNoteCommand:
 
 CommandMessage: TypeAlias = (
     PlainCommand
+    | SpokenCommand
     | EditCommand
     | CorrectCommand
     | TypeCommand

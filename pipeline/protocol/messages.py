@@ -240,6 +240,10 @@ class ConsoleMessage:
     off_record: bool = False
     song: SongControl | Literal["off"] = "auto"
     """What operators want of song; "off": there is no song mode."""
+    spoken: tuple[str, ...] = ()
+    """The languages that are spoken, where there are several."""
+    forced: str = ""
+    """The one of them that an operator has chosen; empty: it is detected."""
     off_record_s: float = 0.0
     """Seconds before the command that `off-record` would remove as well."""
     purged: tuple[Stretch, ...] = ()
@@ -313,6 +317,10 @@ class DoneMessage:
     off_record: bool
     song: SongControl | Literal["off"] = "auto"
     """What operators want of song; "off": there is no song mode."""
+    spoken: tuple[str, ...] = ()
+    """The languages that are spoken, where there are several."""
+    forced: str = ""
+    """The one of them that an operator has chosen; empty: it is detected."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from pipeline.core.types import (
+    HEARD,
     Caption,
     Cause,
     Check,
@@ -246,7 +247,7 @@ def judged(record: UtteranceRecord, estimate: float | None = None) -> UtteranceR
     measures = Measures(
         source=record.text,
         target=final.text,
-        translated=final.engine != "source",
+        translated=final.engine not in ("source", HEARD),
         avg_logprob=record.avg_logprob,
         no_speech_prob=record.no_speech_prob,
         compression_ratio=record.compression_ratio,

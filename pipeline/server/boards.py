@@ -110,7 +110,7 @@ class Boards:
     @property
     def langs(self) -> tuple[str, ...]:
         """All languages that can be shown: the targets, then the spoken one."""
-        return (*self.targets, self.first.source)
+        return tuple(dict.fromkeys((*self.targets, self.first.source)))
 
     def target_of(self, lang: str) -> str:
         """Return the target whose board a display of a language gets."""

@@ -36,7 +36,7 @@ Action: TypeAlias = Literal[
     "undo",
 ]
 ACTIONS: tuple[Action, ...] = get_args(Action)
-"""Those that say only what they do; `notice` needs a text."""
+"""Those that say only what they do; `notice` needs a text, `spoken` a language."""
 TOGGLES: Mapping[str, tuple[Callable[[ConsoleMessage], bool], Action, Action]] = {
     "pause-or-resume": (lambda now: now.paused, "resume", "pause"),
     "blank-or-unblank": (lambda now: now.blank, "unblank", "blank"),
@@ -105,6 +105,8 @@ class Buttons:
             "song": now.song,
             "undo": now.undo,
         }
+        if now.spoken:
+            told["spoken"] = now.forced
         return respond(HTTPStatus.OK, orjson.dumps(told), "application/json")
 
     def _hear(self, given: Mapping[str, str]) -> Response:
@@ -119,12 +121,14 @@ class Buttons:
         if toggle := TOGGLES.get(action):
             is_so, then, otherwise = toggle
             action = then if is_so(self._console()) else otherwise
-        if action != "notice" and action not in ACTIONS:
-            known = ", ".join((*ACTIONS, *TOGGLES, "notice"))
+        if action not in ("notice", "spoken", *ACTIONS):
+            known = ", ".join((*ACTIONS, *TOGGLES, "notice", "spoken"))
             raise ProtocolError("unknown-command", f"There is no such action. Known: {known}.")
         message: dict[str, str] = {"type": "command", "name": action}
         if action == "notice":
             message |= {"text": given.get("text", ""), "lang": given.get("lang", "")}
+        if action == "spoken":
+            message["lang"] = given.get("lang", "")
         command = parse(orjson.dumps(message).decode())
         if not isinstance(command, AckMessage):
             self._obey(command)  # type: ignore[arg-type]

@@ -251,9 +251,12 @@ class CaptionsByLanguage:
         """Make them. Raises OSError.
 
         What was said is in the files of the first target, `captions.jsonl` and its transcripts.
+        Where several languages are spoken, each has captions: then those are its transcripts.
         """
         self.first = targets[0]
-        sides: Mapping[Side, str] = {"source": source, "target": self.first}
+        sides: dict[Side, str] = {"source": source, "target": self.first}
+        if source in targets:
+            del sides["source"]
         self.files = {self.first: CaptionFiles(folder, JOURNAL, sides, keep=keep)}
         for lang in targets[1:]:
             self.files[lang] = CaptionFiles(folder, journal_name(lang), {"target": lang}, keep=keep)

@@ -185,7 +185,8 @@ def _remake_transcripts(folder: Path) -> None:
     source = messages[0].source.lang if messages else ""
     for path in folder.glob("transcript.*.*"):
         _, lang, ending = path.name.split(".", 2)
-        side: Side = "source" if lang == source else "target"
+        # Of several spoken languages the first has captions as well, and these are what is kept.
+        side: Side = "source" if lang == source and lang not in extra else "target"
         if ending in _WHOLE:
             file = WholeFile(path)
             file.content = _WHOLE[ending](cues(extra.get(lang, messages), side)).encode()

@@ -167,8 +167,10 @@ def _has_languages(folder: Path, source: str, target: str) -> bool:
         return False
     if not all((folder / f"transcript.{lang}.srt").is_file() for lang in (source, target)):
         return False
-    # The other way round there are the same two names.
-    return languages(read_journal(folder)).get("source") != target
+    # The other way round there are the same two names. Of several spoken ones each has captions.
+    return (
+        source in extra_targets(folder) or languages(read_journal(folder)).get("source") != target
+    )
 
 
 def _fits(folder: Path, records: Sequence[Record], settings: Settings, now_utc: datetime) -> bool:

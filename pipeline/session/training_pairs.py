@@ -20,6 +20,7 @@ from pydantic import TypeAdapter
 from pipeline.captions.board import is_by_operator
 from pipeline.core.errors import ProtocolError
 from pipeline.core.files import write_whole
+from pipeline.core.types import HEARD
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.protocol.codec import parse_json
 from pipeline.records.quality import Decision, Flag
@@ -94,9 +95,9 @@ _FIELDS = tuple(Pair.__dataclass_fields__)
 
 
 def pair_of(record: UtteranceRecord, session: str) -> Pair | None:
-    """Return the pair of an utterance's record, None if it has no caption."""
+    """Return the pair of an utterance's record, None if it has no translation."""
     final, quality = record.final, record.quality
-    if final is None or quality is None:
+    if final is None or quality is None or final.engine == HEARD:
         return None
     return Pair(
         session=session,

@@ -26,6 +26,7 @@ class Commitments:
         self._stabilizer = Stabilizer()
         self._target = TargetCommit()
         self._reasons: set[str] = set()
+        self._lang = ""
         self._begin(None, Stt())
 
     def _begin(self, id: int | None, stt: Stt) -> None:  # noqa: A002 - the protocol's word
@@ -59,6 +60,10 @@ class Commitments:
 
         Only the rest is translated then, and put behind it.
         """
+        if self._lang not in ("", transcript.lang):
+            # The words so far were heard in a language that is not spoken.
+            self._begin(self._id, self._stt)
+        self._lang = transcript.lang
         if reopened is None or reopened.id != self._id:
             return
         if reopened is not self._reopened:

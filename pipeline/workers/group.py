@@ -41,6 +41,7 @@ class HearingControls(Protocol):
     blank: bool
     off_record: bool
     song_control: SongControl
+    forced_language: str
 
 
 class WorkerGroup:
@@ -90,7 +91,7 @@ class WorkerGroup:
                 emit=emit,
                 is_stale=self._utterances.is_stale,
                 shed=self.may_shed,
-                glossaries=dictionary.glossaries,
+                glossaries=dictionary.glossaries_of(each.translate.source),
                 judge=judge,
                 sound_since_s=lambda: self._transcribe.waiting_since_s,
                 degradation=degradation if number == 0 else None,
@@ -237,7 +238,7 @@ class WorkerGroup:
     def compare(self, final: Caption) -> None:
         """Have a final compared, if that is asked for; never waits."""
         # Where the spoken words stand in there is no translation to compare.
-        if self._compare is not None and final.engine != "source":
+        if self._compare is not None and final.lang != final.transcript.lang:
             self._compare.put(final)
 
     def take_id(self) -> int:
@@ -252,6 +253,7 @@ class WorkerGroup:
         """Hear or pause as operators want; going off the record also throws away what waits."""
         self.listen.paused, self.listen.blank = controls.paused, controls.blank
         self.listen.song_control = controls.song_control
+        self._transcribe.spoken.forced = controls.forced_language
         new = controls.off_record and not self.listen.off_record
         self.listen.off_record = controls.off_record
         if new:

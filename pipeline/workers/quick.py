@@ -5,6 +5,7 @@ from __future__ import annotations
 import queue
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 
 from pipeline.config.schema import Settings
@@ -12,7 +13,7 @@ from pipeline.core.backoff import Backoff
 from pipeline.core.errors import EngineError, EngineGoneError, ModelCrashError, ModelError
 from pipeline.core.reports import Emit, Fault, Retranslated
 from pipeline.core.standing import Reopened, Standing
-from pipeline.core.types import Caption, Transcript, Utterance
+from pipeline.core.types import HEARD, Caption, Transcript, Utterance
 from pipeline.dictionary.glossary_store import GlossaryStore
 from pipeline.engines.process.sharing import is_there
 from pipeline.engines.protocols import Translator
@@ -22,7 +23,7 @@ from pipeline.workers.base import FAULTS_IN_A_ROW, Worker, WorkLog, is_unusable
 from pipeline.workers.commits import Commitments
 from pipeline.workers.degradation import Degradation, Rung
 from pipeline.workers.queues import DraftQueue, Retranslation, TranscriptQueue
-from pipeline.workers.steps import as_final, source_caption, translate
+from pipeline.workers.steps import as_final, source_caption, translate, untranslated
 
 _REST_S = (15.0, 60.0)
 """How long the quick translator is left alone after too many errors: at first, and at most."""
@@ -103,8 +104,12 @@ class QuickPass:
 
     def take(self, transcript: Transcript) -> None:
         """Make the caption of a transcript, and hand that of a whole one on."""
-        caption = self._caption(transcript)
-        if transcript.utterance.is_whole:
+        caption, is_whole = self._caption(transcript), transcript.utterance.is_whole
+        if not self._has_translator(transcript):
+            # Spoken words that are replaced in a moment are of no use to who cannot read them.
+            if is_whole or caption.engine == HEARD:
+                self._emit(as_final(caption) if is_whole else caption)
+        elif is_whole:
             self._hand_over(caption)
         else:
             self._emit(caption)
@@ -120,6 +125,12 @@ class QuickPass:
         """Translate what an operator has written, or what was said and not translated, at once;
         the final translator makes it better.
         """
+        lang = self.settings.translate.target
+        if not self._has_translator(request.transcript):
+            made = untranslated(request.transcript, lang)
+            done = None if made.engine == "source" else as_final(made)
+            self._emit(Retranslated(request.ticket, done, lang))
+            return
         caption = source_caption(request.transcript)
         now = time.monotonic()
         if self._translator is not None and not self._backoff.is_active(now):
@@ -135,7 +146,6 @@ class QuickPass:
                     self._emit(Fault(self._stage, error.code, error.message))
             else:
                 caption = caption if gibberish(made.text, made.lang) else made
-        lang = self.settings.translate.target
         goes_on = self._drafts is not None and not self.final_engine_lost
         if caption.engine != "source":
             self._emit(
@@ -151,12 +161,35 @@ class QuickPass:
         if self._drafts is not None:
             self._drafts.put(None)
 
+    def _has_translator(self, transcript: Transcript) -> bool:
+        """Whether what was said is for this language's translators: they know one source."""
+        is_theirs = transcript.lang == self.settings.translate.source
+        has_any = self._translator is not None or self._drafts is not None
+        return is_theirs and (has_any or not transcript.recognition.english)
+
+    def _in_between(self, transcript: Transcript) -> Caption | None:
+        """Return the translation of the recognizer's own English, where translators know that."""
+        english, source = transcript.recognition.english, self.settings.translate.source
+        if not english or source != "en" or self._translator is None:
+            return None
+        said = replace(transcript, lang=source, text=english)
+        with suppress(EngineError):  # of speech in this language it is told
+            made = self._translated(self._translator, said, time.monotonic())
+            if not gibberish(made.text, made.lang):
+                return replace(made, transcript=transcript)
+        return None
+
     def _caption(self, transcript: Transcript) -> Caption:
         caption = source_caption(transcript)
         now = time.monotonic()
-        keeps = self.settings.translate.final.stability == "calm"
+        has_translator = self._has_translator(transcript)
+        keeps = has_translator and self.settings.translate.final.stability == "calm"
         self.commits.go_on(transcript, self.reopened if keeps else None)
         standing = self.commits.heard(transcript, keeps=keeps)
+        if not has_translator:
+            other = untranslated(transcript, self.settings.translate.target)
+            made_between = self._in_between(transcript) if other.engine == "source" else None
+            return self.commits.shown(made_between or other)
         # Behind a final that is on screen only what was said since is translated.
         rest = replace(transcript, text=transcript.text[self.commits.said :].lstrip())
         idle = self._backoff.is_active(now) or self._degradation.spares_quick

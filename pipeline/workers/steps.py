@@ -9,7 +9,7 @@ from pipeline.audio.level import level_dbfs, peak_dbfs
 from pipeline.church.fidelity.given_text import given
 from pipeline.config.schema import Church
 from pipeline.core.standing import Standing
-from pipeline.core.types import Caption, Span, Transcript, Utterance
+from pipeline.core.types import HEARD, Caption, Span, Transcript, Utterance
 from pipeline.dictionary.glossary import Glossary
 from pipeline.engines.protocols import Recognizer, Translator
 from pipeline.text.overlay import lay_over
@@ -92,6 +92,17 @@ def translate(
 def source_caption(transcript: Transcript) -> Caption:
     """Return the spoken words as the caption: what is left when no translator can be used."""
     return Caption(transcript, transcript.lang, transcript.text, engine="source", final=False)
+
+
+def untranslated(transcript: Transcript, target: str) -> Caption:
+    """Return the caption of what no translator is for: it was said in the caption language, or the
+    recognizer itself has put it into English, or nothing better is left than the spoken words.
+    """
+    if transcript.lang == target:
+        return Caption(transcript, target, transcript.text, engine=HEARD, final=False)
+    if target == "en" and (english := transcript.recognition.english):
+        return Caption(transcript, "en", english, transcript.recognition.engine, final=False)
+    return source_caption(transcript)
 
 
 def as_final(caption: Caption) -> Caption:

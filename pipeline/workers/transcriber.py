@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+import structlog
+
 from pipeline.config.schema import Settings
 from pipeline.core.errors import EngineCancelledError, EngineError, EngineGoneError
 from pipeline.core.reports import Emit, Fault
@@ -14,16 +16,19 @@ from pipeline.core.types import SAMPLE_RATE, Recognition, Transcript, Utterance
 from pipeline.dictionary.matcher import correct
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines.ctranslate2.lost_tail import joined
-from pipeline.engines.protocols import Recognizer, Translator
+from pipeline.engines.protocols import MultilingualRecognizer, Recognizer, Translator
 from pipeline.text.hallucinations import reason
 from pipeline.text.language_check import gibberish
 from pipeline.text.sentence_end import goes_on, weights_of
 from pipeline.text.sentences import is_ended, is_fragment, without_guessed_end
+from pipeline.text.spoken_language import SpokenLanguage
 from pipeline.workers.base import Worker
 from pipeline.workers.degradation import Degradation
 from pipeline.workers.queues import DraftQueue, Retranslation, TranscriptQueue, UtteranceQueue
 from pipeline.workers.quick import QuickPass
 from pipeline.workers.steps import transcribe
+
+log = structlog.get_logger()
 
 _RAN_AWAY = {"repetition", "compression", "too-fast", "control-tokens", "wrong-script"}
 """Reasons against a text that say nothing of what was heard: the recognizer lost its footing."""
@@ -54,6 +59,7 @@ class Transcribe(Worker):
         super().__init__("transcribe", emit)
         self.settings = settings
         """Those in force, set by the main thread; what may change holds from the next utterance."""
+        self.spoken = SpokenLanguage(settings.translate.spoken)
         self.quick = QuickPass(
             settings=settings,
             translator=partial,
@@ -99,7 +105,8 @@ class Transcribe(Worker):
         """Load recognizer and quick translator. Of the latter one that crashes is done without."""
         self._recognizer.load()
         self.quick.load()
-        weights_of(self.settings.translate.source)  # now: amid a service no file may be to be had
+        for lang in self.spoken.langs:
+            weights_of(lang)  # now: amid a service no file may be to be had
 
     def configure(self, settings: Settings) -> None:
         """Go by these settings from the next utterance on."""
@@ -187,7 +194,8 @@ class Transcribe(Worker):
                 return replace(last, utterance=utterance)
             return self._nothing(utterance, error.code)
         self.note_success()
-        lexicon = self._dictionary.lexicon_for(transcript.raw_text, transcript.recognition.words)
+        heard = transcript.recognition.words
+        lexicon = self._dictionary.lexicon_for(transcript.raw_text, heard, transcript.lang)
         transcript = correct(lexicon, transcript)
         if not utterance.is_whole:
             # Here the sound ends, not the sentence: the recognizer cannot tell the two apart.
@@ -236,23 +244,43 @@ class Transcribe(Worker):
             return last
         both = joined(last.recognition, rest.recognition)
         whole = replace(rest, recognition=both, raw_text=both.text, text=both.text)
-        return correct(self._dictionary.lexicon, whole)
+        return correct(self._dictionary.lexicon_of(whole.lang), whole)
 
     def _recognized(self, utterance: Utterance) -> Transcript:
         """Recognize; a final once more when the recognizer's process ends meanwhile.
 
         The second time it waits for the next process. After a partial there is another one soon.
         """
+        transcript = self._recognized_in(self.spoken.expected, utterance)
+        if len(self.spoken.langs) == 1:
+            return transcript
+        lang = self.spoken.hear(
+            dict(transcript.recognition.langs),
+            (utterance.end_sample - utterance.start_sample) / SAMPLE_RATE,
+            utterance.id,
+            is_whole=utterance.is_whole,
+        )
+        if not lang:  # words of the wrong language would be gone in a moment
+            raise EngineCancelledError("engine-cancelled", "The language is not known yet.")
+        if lang == transcript.lang:
+            return transcript
+        log.info("spoken language", lang=lang)
+        return self._recognized_in(lang, utterance, anew=True)
+
+    def _recognized_in(self, lang: str, utterance: Utterance, *, anew: bool = False) -> Transcript:
         self._doing = utterance
+        if isinstance(self._recognizer, MultilingualRecognizer):
+            self._recognizer.lang = lang
+        prefix = self._commits.prefix(utterance, self.settings.stt)
         for is_last in (not utterance.is_whole, True):
             try:
                 return transcribe(
                     self._recognizer,
                     utterance,
-                    lang=self.settings.translate.source,
+                    lang=lang,
                     free_s=self._free_s,
                     clock=time.monotonic,
-                    prefix=self._commits.prefix(utterance, self.settings.stt),
+                    prefix=() if anew else prefix,
                 )
             except EngineGoneError:
                 if is_last:
@@ -270,7 +298,7 @@ class Transcribe(Worker):
         return self._nothing(utterance, code)
 
     def _nothing(self, utterance: Utterance, code: str) -> Transcript:
-        lang = self.settings.translate.source
+        lang = self.spoken.now
         return Transcript(utterance, lang, "", "", Recognition(""), filtered=code)
 
     def _heard_before(self, utterance: Utterance) -> Transcript | None:

@@ -94,6 +94,8 @@ class OperatorServer(DisplayServer):
                 "server.address": self.address,
                 "operator.token": "secret",
                 "operator.off_record_s": 10.0,
+                # What is spoken is a target only where there are several.
+                "translate.source": ["en", "es"] if "en" in self.boards else "en",
                 "translate.targets": [{"lang": lang} for lang in [*self.boards][1:]],
             }
             session = OpenSession(self._recorder, tuple(self.boards.values()), None)

@@ -1,11 +1,23 @@
 // The buttons for the whole service: what each would do now.
 
 import { button, setText } from "./controls.js";
+import { showSpoken } from "./languages.js";
 import { offRecordMore, offRecordWords, songButton, undoWords } from "./state.js";
 import { wording } from "./wording.js";
 
-/** Say it of all of them. `element` has them by id, `operator` is what the page knows; `isSong`: captions are held. */
-export function renderButtons(element, operator, { able, isSong }) {
+/** Press them by `command(name, fields)`. */
+export function listenForButtons(element, operator, command, isSong) {
+  element.pause.addEventListener("click", () => command(operator.paused ? "resume" : "pause"));
+  element.song.addEventListener("click", () => command(songButton(operator.song, isSong()).command));
+  element.blank.addEventListener("click", () => command(operator.blank ? "unblank" : "blank"));
+  element.undo.addEventListener("click", () => command("undo"));
+}
+
+/**
+ * Say it of all of them. `element` has them by id, `operator` is what the page knows; `isSong`: captions are held,
+ * `heard`: the language that is spoken now.
+ */
+export function renderButtons(element, operator, { able, isSong, heard, command }) {
   button(element.pause, able, operator.paused ? wording.resume : wording.pause, operator.paused ? "play" : "paused");
   button(element.blank, able, operator.blank ? wording.unblank : wording.blank, operator.blank ? "screen" : "blank");
   // What was just sent can be taken back before its answer is here: the server obeys in order.
@@ -16,6 +28,7 @@ export function renderButtons(element, operator, { able, isSong }) {
   button(element.song, able, song.word, song.icon);
   element.song.hidden = operator.song === "off";
   element.song.classList.toggle("on", operator.song !== "auto");
+  showSpoken({ ...operator, now: operator.forced || heard }, able, (lang) => command("spoken", { lang }));
   element["off-record"].classList.toggle("on", operator.offRecord);
   element.pause.classList.toggle("on", operator.paused);
   element.blank.classList.toggle("on", operator.blank);

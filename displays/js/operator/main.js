@@ -5,7 +5,7 @@ import { showAddress } from "../shared/address.js";
 import { Connection } from "../shared/connection.js";
 import { forgetToken, keepDevice, keepToken, loadToken, onToken } from "../shared/operator_token.js";
 import { allowCheck, listenForCheck, showProgress } from "./check.js";
-import { renderButtons } from "./buttons.js";
+import { listenForButtons, renderButtons } from "./buttons.js";
 import { button, setText } from "./controls.js";
 import { isMinuteDoubtful } from "./doubt.js";
 import { Doubtful } from "./doubtful.js";
@@ -23,7 +23,7 @@ import { listenForDetails, Panel } from "./panel.js";
 import { Reminder } from "./reminder.js";
 import { RuleDialog } from "./rule_dialog.js";
 import { listenForKeys } from "./shortcuts.js";
-import { addressWords, dictionaryWords, glance, modeNote, offRecordMore, refusal, reloaded, ruleWords, songButton } from "./state.js";
+import { addressWords, dictionaryWords, glance, modeNote, offRecordMore, refusal, reloaded, ruleWords } from "./state.js";
 import { Suggestion } from "./suggestion.js";
 import { listenForTabs } from "./tabs.js";
 import { explainMarks } from "./tooltip.js";
@@ -39,8 +39,8 @@ const element = Object.fromEntries([...document.querySelectorAll("[id]")].map((o
 const utterances = new Utterances(HISTORY);
 const meter = new Meter();
 const panel = new Panel();
-const server = { link: "connecting", mode: "", state: "", reason: "", source: "", lang: "", targets: [] };
-const operator = { token: loadToken(), asked: false, authorized: false, paused: false, blank: false, undo: "", awaits: false, dictionary: "", offRecord: false, offRecordS: 0, song: "off" };
+const server = { link: "connecting", mode: "", state: "", reason: "", source: "", lang: "", targets: [], heard: "" };
+const operator = { token: loadToken(), asked: false, authorized: false, paused: false, blank: false, undo: "", awaits: false, dictionary: "", offRecord: false, offRecordS: 0, song: "off", spoken: [], forced: "" };
 let silenceTimer = 0;
 let drawing = false;
 const list = new List({ onChoose: () => renderChosen(), onOpen: () => element.edit.click() });
@@ -96,7 +96,7 @@ function renderStatus() {
 
 function renderControls() {
   const able = server.link === "open" && operator.authorized;
-  renderButtons(element, operator, { able, isSong: server.state === "song" });
+  renderButtons(element, operator, { able, isSong: server.state === "song", heard: server.heard, command });
   reminder.render();
   renderChosen();
   suggestion.render(able);
@@ -141,11 +141,17 @@ const RECEIVE = {
     typing.onHello(hello);
     utterances.onHello(hello);
     for (const caption of hello.captions) doubtful.caption(caption);
+    server.heard = hello.captions.findLast(({ source }) => source.text !== "")?.source.lang ?? "";
     render();
   },
   notice: (message) => typing.onNotice(message),
   status: ({ mode, state, reason }) => Object.assign(server, { mode, state, reason }),
   caption(message) {
+    const last = message.source.text !== "" ? message.source.lang : server.heard;
+    if (last !== server.heard) {
+      server.heard = last;
+      renderControls();
+    }
     utterances.caption(message);
     doubtful.caption(message);
     render();
@@ -209,8 +215,8 @@ const RECEIVE = {
   },
 };
 
-function onDone({ name, undo, paused, blank, off_record: offRecord, song }) {
-  Object.assign(operator, { undo, paused, blank, offRecord, song: song ?? "off", awaits: false });
+function onDone({ name, undo, paused, blank, off_record: offRecord, song, spoken, forced }) {
+  Object.assign(operator, { undo, paused, blank, offRecord, song: song ?? "off", spoken: spoken ?? [], forced: forced ?? "", awaits: false });
   editDialog.done(name);
 }
 
@@ -284,12 +290,9 @@ function enter(token) {
 
 listenForLogin({ onToken: enter, onCode: (code, name) => connection.send({ type: "pair", code, name }) });
 onToken(enter);
-element.pause.addEventListener("click", () => command(operator.paused ? "resume" : "pause"));
-element.song.addEventListener("click", () => command(songButton(operator.song, server.state === "song").command));
-element.blank.addEventListener("click", () => command(operator.blank ? "unblank" : "blank"));
+listenForButtons(element, operator, command, () => server.state === "song");
 listenForCheck(command);
 listenForHolds(operator, command, notify, () => offRecordMore(operator.offRecordS));
-element.undo.addEventListener("click", () => command("undo"));
 element.edit.addEventListener("click", () => editDialog.open(utterances.get(list.chosen), list.words));
 element.hide.addEventListener("click", () => command(...hiding(utterances.get(list.chosen))));
 element["add-rule"].addEventListener("click", () => ruleDialog.open(recognized(utterances.get(list.chosen)), list.words, operator.dictionary));

@@ -45,10 +45,11 @@ export class Typing {
 
   /** Take a `hello`: which languages there are, and the notice that stands. */
   onHello({ source, targets, notice }) {
-    const [before, now] = [[this.#source, ...this.#targets], [source, ...targets]].map((langs) => langs.join());
+    const langs = [...new Set([source, ...targets])];
+    const [before, now] = [[...new Set([this.#source, ...this.#targets])], langs].map((each) => each.join());
     [this.#source, this.#targets, this.#texts] = [source, targets, notice?.texts ?? {}];
     // Only then: a language that was chosen must outlive a lost connection.
-    if (before !== now) this.#langs.replaceChildren(...[source, ...targets].map((lang) => choice(lang, lang === source)));
+    if (before !== now) this.#langs.replaceChildren(...langs.map((lang) => choice(lang, lang === source)));
   }
 
   /** Take a `notice`. */

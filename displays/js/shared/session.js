@@ -84,7 +84,7 @@ export class Session {
     this.#setState(hello);
     this.lang = this.#langOf(hello);
     this.source = hello.source;
-    this.langs = [...(hello.targets ?? []), hello.source];
+    this.langs = [...new Set([...(hello.targets ?? []), hello.source])]; // Where several are spoken, that is a target too.
     this.refusal = "";
     this.notice = hello.notice?.texts ?? {};
     this.captions.onHello(hello);

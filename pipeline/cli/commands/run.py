@@ -165,6 +165,9 @@ def _caption(
         log.warning("old setting", advice=line)
     if mode == "live" and settings.translate.compare.engine != "none":
         log.info("not compared", reason="translate.compare is for rehearsals: dry-run and demo")
+    for pair in factory.missing_pairs(settings):
+        message, fix = factory.what_stands_in(settings, pair)
+        log.warning("no translator", message=message, fix=fix)
     live = mode == "live"
     made = factory.engine_processes(settings, compare=not live, speech=live)
     if settings.audio.input:

@@ -83,7 +83,13 @@ def _setup(arguments: argparse.Namespace) -> int:
 
     source, targets = settings.translate.source, settings.translate.langs
     library, here = ModelLibrary.of(settings), machine()
-    proposed = proposal.propose(library.known.values(), source, targets, here)
+    spoken = settings.translate.spoken
+    known = [
+        each
+        for each in library.known.values()
+        if each.role != "stt" or all(each.can(lang, "") for lang in spoken)
+    ]
+    proposed = proposal.propose(known, source, targets, here)
     _show(console, proposed, library)
     if _may_ask(arguments) and not Confirm.ask("Go on?", console=console, default=True):
         return 1

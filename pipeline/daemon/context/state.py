@@ -50,6 +50,10 @@ class DaemonState:
     """Captions are held because of song."""
     song_control: SongControl = "auto"
     """What operators want of song."""
+    spoken: tuple[str, ...] = ()
+    """The languages that are spoken, where there are several. The setting."""
+    forced_language: str = ""
+    """The one of them that an operator has chosen; "": it is detected."""
     may_begin_anew: bool = False
     """A session can end for another one to begin: of a service, and not of a file."""
     is_new_session_wanted: bool = False

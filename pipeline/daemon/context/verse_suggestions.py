@@ -31,9 +31,19 @@ class VerseSuggestions:
     """Looks at every final. Without an index or an edition it changes nothing."""
 
     def __init__(
-        self, passages: Passages | None, edition: Edition | None, *, may_air: bool, tell: Tell
+        self,
+        passages: Passages | None,
+        edition: Edition | None,
+        *,
+        may_air: bool,
+        tell: Tell,
+        lang: str = "",
     ) -> None:
-        """`tell` shows operators a suggestion; `may_air`: verses may be shown by themselves."""
+        """`tell` shows operators a suggestion; `may_air`: verses may be shown by themselves.
+
+        `lang` is the one of several spoken languages that `passages` are of, "" where it is one.
+        """
+        self._lang = lang
         self._passages = passages
         self._edition = edition
         self._may_air = may_air
@@ -60,7 +70,9 @@ class VerseSuggestions:
     def look(self, caption: Caption) -> Caption:
         """Return a final with the printed verse that it quotes, if that is sure enough."""
         self._take_over()
-        if self._passages is None:
+        # An index is of one language: words of another are no quotation in it.
+        is_other = self._lang not in ("", caption.transcript.lang)
+        if self._passages is None or is_other:
             return caption
         if caption.id == self._last_id:  # it was reopened, and is final again
             self._passages.take_back()
@@ -144,7 +156,13 @@ def open_verse_suggestions(settings: Settings, tell: Tell) -> VerseSuggestions:
     except VersesError as error:
         _log_missing(error)
         return nothing
-    made = VerseSuggestions(passages, edition, may_air=church.verses == "air", tell=tell)
+    made = VerseSuggestions(
+        passages,
+        edition,
+        may_air=church.verses == "air",
+        tell=tell,
+        lang=translate.source if translate.also_spoken else "",
+    )
     if passages is None:
         made.wait_for(_renewed(translate.source))
     return made

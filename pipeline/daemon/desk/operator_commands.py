@@ -13,7 +13,7 @@ from typing import Literal, Protocol
 import structlog
 
 from pipeline.captions.redaction import Redaction
-from pipeline.core.errors import DictionaryError, ProtocolError
+from pipeline.core.errors import DictionaryError, ProtocolError, quoted
 from pipeline.core.timestamps import utc_now
 from pipeline.core.types import CommandName, SongControl
 from pipeline.daemon.captions.targets import Targets
@@ -37,6 +37,7 @@ from pipeline.protocol.commands import (
     HoldTermCommand,
     PlainCommand,
     SettleCommand,
+    SpokenCommand,
     TypeCommand,
     VerseCommand,
     caption_of,
@@ -114,6 +115,8 @@ class OperatorCommands:
             blank=self._facts.blank,
             off_record=self._facts.off_record,
             song=self._song,
+            spoken=self._facts.spoken,
+            forced=self._facts.forced_language,
         )
 
     def console(self) -> ConsoleMessage:
@@ -126,6 +129,8 @@ class OperatorCommands:
             blank=self._facts.blank,
             off_record=self._facts.off_record,
             song=self._song,
+            spoken=self._facts.spoken,
+            forced=self._facts.forced_language,
             off_record_s=self._facts.off_record_s,
             check=self._live_check.last(),
             suggestion=self._verses.suggestion,
@@ -156,14 +161,22 @@ class OperatorCommands:
             case AddNotesCommand():
                 drawing = self._notes.add(command)
                 return None if drawing is None else self._obey_later(command, drawing)
-            case AddRuleCommand(name="preview-rule", heard=heard, write=write):
-                self._operators.preview(self._held_rules.preview(heard, write))
-                return None
-            case HoldTermCommand(name="preview-term", say=say, write=write, instead=instead):
-                self._operators.preview(self._held_rules.preview_term(say, write, instead))
-                return None
             case DropNoteCommand(entry=entry):
                 return self._obey_later(command, self._notes.drop(entry))
+            case AddRuleCommand(name="preview-rule", heard=heard, write=write):
+                self._operators.preview(self._held_rules.preview(heard, write))
+            case HoldTermCommand(name="preview-term", say=say, write=write, instead=instead):
+                self._operators.preview(self._held_rules.preview_term(say, write, instead))
+            case SpokenCommand(lang=lang):
+                self._force_language(lang)
+                self._note(command.name)
+                self._tell(command)
+            case _:
+                self._do(command)
+        return None
+
+    def _do(self, command: CommandMessage) -> None:
+        """Do what captions hang on. Raises ProtocolError."""
         # Before a final that is kept back is let go: a refusal must not put it on the screens.
         self._require_newest(command)
         try:
@@ -174,7 +187,6 @@ class OperatorCommands:
                 self._operators.done(self.done("undo"))
             raise
         self._tell(command)
-        return None
 
     async def _obey_later(self, command: CommandMessage, doing: Awaitable[None]) -> None:
         await doing
@@ -268,6 +280,12 @@ class OperatorCommands:
                 self._control_song(name)
             case "undo":
                 self._undo.take_back()
+
+    def _force_language(self, lang: str) -> None:
+        if lang not in ("", *self._facts.spoken):
+            spoken = ", ".join(self._facts.spoken) or "one language only"
+            raise ProtocolError("unknown-lang", f"{quoted(lang)} is not spoken here: {spoken}.")
+        self._facts.forced_language = lang
 
     def _set_paused(self, on: bool) -> None:
         self._facts.paused = on

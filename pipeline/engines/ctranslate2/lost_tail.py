@@ -113,6 +113,7 @@ def joined(first: Recognition, rest: Recognition) -> Recognition:
         # The worse of both: a loop in either part is one in the whole.
         compression_ratio=max(first.compression_ratio or 0.0, rest.compression_ratio or 0.0),
         words=(*first.words, *rest.words[begin:]),
+        english=f"{first.english} {rest.english}".strip(),
     )
 
 

@@ -27,6 +27,7 @@ from pipeline.engines.ctranslate2.lost_tail import (
 from pipeline.engines.protocols import never
 from pipeline.engines.specification import setting
 from pipeline.text.repetition import compression_ratio
+from pipeline.text.words import words as text_words
 
 log = structlog.get_logger()
 
@@ -49,6 +50,11 @@ _MORE_TOKENS = 16
 """So many may follow a forced beginning, however long that is for the audio."""
 _TAIL_S = 0.2
 """Most audio that the segmenter keeps behind the last speech."""
+_TRANSLATION_BEAM = 5
+"""Translating is more of a guess than hearing is: one path alone loses its way."""
+_MOST_COPIED = 0.4
+"""Share of words that a translation may have in common with what was said: names, "no", "hospital".
+"""
 _LOOKS = 3
 """How often, at most, what was left out is decoded; each look begins behind the one before."""
 
@@ -78,6 +84,10 @@ class Whisper:
     `window_s` the shortest stretch that is encoded, `hotwords` words to listen for (they may be
     changed between calls; the model sees the first 223 tokens of them). Finals
     tell how sure the model is of each word. `section`: see `EngineSpec`.
+
+    `also_spoken` are further languages: then each recognition tells how likely each of them is,
+    and `lang` says which of them is to be heard. Finals of those in `to_english` come with the
+    model's own translation.
     """
 
     degraded_reason = ""
@@ -91,6 +101,8 @@ class Whisper:
         compute_type: str = "int8",
         threads: int = 2,
         lang: str = "en",
+        also_spoken: Sequence[str] = (),
+        to_english: Sequence[str] = (),
         window_s: float = 10.0,
         hotwords: str = "",
         section: str = "",
@@ -98,14 +110,16 @@ class Whisper:
         self._path = model
         self._section = section
         self._settings = {"device": device, "compute_type": compute_type, "cpu_threads": threads}
-        self._lang = lang
+        self._spoken = (lang, *also_spoken)
+        self._to_english = frozenset(to_english)
         self._window_s = window_s
         self._model: Any = None
-        self._tokenizer: Any = None
+        self._tokenizers: dict[str, Any] = {}
         self._suppressed: list[int] = []
         self.has_alignment = False
         """Whether the model can tell when a word was spoken, which the lost-tail guard needs."""
         self.hotwords = hotwords
+        self.lang = lang
         self.is_cancelled: Callable[[], bool] = never
 
     @property
@@ -146,15 +160,19 @@ class Whisper:
             )
         except Exception as error:
             raise explain(error, self._path, self._section, "Whisper") from error
-        if self._lang not in model.supported_languages:
-            raise ModelError(
-                "model-wrong-lang",
-                f"{key}: {self._path} does not know the language {self._lang!r}.",
-                "Set translate.source to one it knows, or give a multilingual model.",
-            )
+        for lang in self._spoken:
+            if lang not in model.supported_languages:
+                raise ModelError(
+                    "model-wrong-lang",
+                    f"{key}: {self._path} does not know the language {lang!r}.",
+                    "Set translate.source to one it knows, or give a multilingual model.",
+                )
         self._model = model
         multilingual = model.model.is_multilingual
-        self._tokenizer = Tokenizer(model.hf_tokenizer, multilingual, "transcribe", self._lang)
+        self._tokenizers = {
+            lang: Tokenizer(model.hf_tokenizer, multilingual, "transcribe", lang)
+            for lang in self._spoken
+        }
         # -1 stands for Whisper's own list: signs that nobody speaks.
         self._suppressed = list(get_suppressed_tokens(self._tokenizer, [-1]))
         try:
@@ -162,6 +180,11 @@ class Whisper:
             self.recognize(np.zeros(SAMPLE_RATE, np.float32), final=True)
         except EngineError as error:
             raise ModelError("model-broken", f"{key}: {error.message}") from error
+
+    @property
+    def _tokenizer(self) -> Any:
+        """That of the language to be heard."""
+        return self._tokenizers[self.lang or self._spoken[0]]
 
     def recognize(self, pcm: Pcm, *, final: bool, prefix: Sequence[int] = ()) -> Recognition:
         """Return the text of `pcm`, shape (n,). Raises EngineError `stt-failed`, and
@@ -187,7 +210,34 @@ class Whisper:
 
     def _recognize(self, pcm: Pcm, *, final: bool) -> Recognition:
         heard = self._decode(pcm, self._window_s, telling=final)
-        return self._with_tail(pcm, heard) if final and self.has_alignment else heard.recognition
+        made = self._with_tail(pcm, heard) if final and self.has_alignment else heard.recognition
+        if final and made.text and self.lang in self._to_english:
+            return replace(made, english=self._in_english(pcm, heard))
+        return made
+
+    def _in_english(self, pcm: Pcm, heard: _Heard) -> str:
+        """Return what the model itself makes of the sound in English; "" if that is not English.
+
+        It now and then goes over to the words that it hears.
+        """
+        self._go_on()
+        tokenizer = self._tokenizer
+        prompt = [tokenizer.sot, *tokenizer.sot_sequence[1:2], tokenizer.translate]
+        (result,) = self._model.model.generate(
+            heard.encoded,
+            [[*prompt, tokenizer.no_timestamps]],
+            beam_size=_TRANSLATION_BEAM,
+            num_hypotheses=_TRANSLATION_BEAM,
+            max_length=len(prompt) + 1 + _most_tokens(pcm),
+            suppress_tokens=self._suppressed,
+        )
+        said = set(text_words(heard.recognition.text))
+        for ids in result.sequences_ids:
+            text = str(tokenizer.decode(ids)).strip()
+            found = text_words(text)
+            if found and sum(word in said for word in found) <= _MOST_COPIED * len(found):
+                return text
+        return ""
 
     def _partial(self, pcm: Pcm, prefix: Sequence[int]) -> Recognition:
         heard = self._decode(pcm, self._window_s, telling=False, prefix=prefix)
@@ -221,7 +271,7 @@ class Whisper:
             self._tokenizer, [], without_timestamps=True, hotwords=self.hotwords or None
         )
         prefix = list(prefix)[:_MAX_TOKENS]
-        most = min(_MAX_TOKENS, 16 + int(_TOKENS_A_SECOND * pcm.size / SAMPLE_RATE))
+        most = _most_tokens(pcm)
         (result,) = self._model.model.generate(
             encoded,
             [[*prompt, *prefix]],
@@ -242,13 +292,16 @@ class Whisper:
         # The score is the sum over what was not forced, over all tokens of the result; Whisper's
         # own measure is the mean, and counts the end as one too.
         avg_logprob = result.scores[0] * len(made) / (len(tokens) - len(prefix) + 1)
+        # Committed words were heard in this language already, where there is no other.
+        asks = len(self._spoken) > 1 or not prefix
+        lang_prob, langs = self._languages(encoded) if asks else (None, ())
         recognition = Recognition(
             text=text,
             avg_logprob=avg_logprob,
             no_speech_prob=result.no_speech_prob,
             compression_ratio=compression_ratio(text),
-            # Committed words were heard in this language already.
-            lang_prob=None if prefix else self._lang_prob(encoded),
+            lang_prob=lang_prob,
+            langs=langs,
             words=words(choices(result), text, self._model.hf_tokenizer) if telling else (),
         )
         return _Heard(recognition, tokens, encoded, content)
@@ -257,12 +310,21 @@ class Whisper:
         if self.is_cancelled():
             raise EngineCancelledError("engine-cancelled", "The text is not wanted any more.")
 
-    def _lang_prob(self, encoded: Any) -> float | None:
-        """Return how likely the expected language is spoken; None if the model knows no other."""
+    def _languages(self, encoded: Any) -> tuple[float | None, tuple[tuple[str, float], ...]]:
+        """Return how likely the expected language is spoken, None if the model knows no other; and
+        of several the share of each.
+        """
         if not self._model.model.is_multilingual:
-            return None
-        (languages,) = self._model.model.detect_language(encoded)
-        return float(dict(languages).get(f"<|{self._lang}|>", 0.0))
+            return None, ()
+        (found,) = self._model.model.detect_language(encoded)
+        by_lang = {sign.strip("<|>"): float(share) for sign, share in found}
+        expected = by_lang.get(self.lang or self._spoken[0], 0.0)
+        if len(self._spoken) == 1:
+            return expected, ()
+        spoken = {lang: by_lang.get(lang, 0.0) for lang in self._spoken}
+        # Whatever else it might be: one of these is what is spoken here.
+        total = sum(spoken.values()) or 1.0
+        return expected, tuple((lang, round(share / total, 4)) for lang, share in spoken.items())
 
     def _with_tail(self, pcm: Pcm, heard: _Heard) -> Recognition:
         """Return what was heard and, decoded by itself, what was left out behind its last word."""
@@ -314,6 +376,10 @@ class Whisper:
             log.info("no lost-tail guard", model=str(self._path), why=str(error))
             return False
         return True
+
+
+def _most_tokens(pcm: Pcm) -> int:
+    return min(_MAX_TOKENS, 16 + int(_TOKENS_A_SECOND * pcm.size / SAMPLE_RATE))
 
 
 def padded(features: NDArray[np.float32], frames: int) -> NDArray[np.float32]:

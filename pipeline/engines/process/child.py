@@ -152,7 +152,7 @@ def _answer(
     # While it is at a request, nothing but its cancellation is sent.
     engine.is_cancelled = channel.has_message
     if request["do"] == "recognize":
-        engine.hotwords = request["hotwords"]
+        engine.hotwords, engine.lang = request["hotwords"], request["lang"]
         pcm = np.frombuffer(data, np.float32)
         heard = engine.recognize(pcm, final=request["final"], prefix=request["prefix"])
         return {"is": "done", "value": heard}

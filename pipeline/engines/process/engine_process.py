@@ -5,7 +5,7 @@ start: each talks to a child (`child`) over a socket, and `keeper` sees that the
 
 Requests and answers are messages of `channel`:
 
-    {"do": "recognize", "final", "prefix", "hotwords", "log_level"} + samples
+    {"do": "recognize", "final", "prefix", "hotwords", "lang", "log_level"} + samples
                                                                       -> {"is": "done", "value"}
     {"do": "translate", "text", "target", "draft", "standing", "wanted", "rivals", "stream",
      "deadline_s", "log_level"}
@@ -158,6 +158,7 @@ class RecognizerProcess(EngineProcess):
     """A Recognizer in a process of its own. A call waits while that is being replaced."""
 
     hotwords = ""
+    lang = ""
 
     def __init__(self, spec: EngineSpec, part: Part, **options: Any) -> None:
         super().__init__(spec, part, **options)
@@ -177,6 +178,7 @@ class RecognizerProcess(EngineProcess):
             "final": final,
             "prefix": list(prefix),
             "hotwords": self.hotwords,
+            "lang": self.lang,
         }
         # A long utterance takes a slow machine longer than it took to say.
         patience_s = self._hang_s + 2 * len(pcm) / SAMPLE_RATE + self._server_s
@@ -191,7 +193,8 @@ class RecognizerProcess(EngineProcess):
         words = tuple(Word(**word) for word in heard) if is_measured else ()
         tokens = tuple(Token(**token) for token in value.pop("tokens"))
         ends_s = tuple(value.pop("ends_s"))
-        return Recognition(**value, words=words, tokens=tokens, ends_s=ends_s)
+        langs = tuple((lang, share) for lang, share in value.pop("langs"))
+        return Recognition(**value, words=words, tokens=tokens, ends_s=ends_s, langs=langs)
 
 
 class TranslatorProcess(EngineProcess):

@@ -5,7 +5,8 @@ Nothing heavy is imported before they load.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
@@ -16,11 +17,9 @@ from pipeline.audio.protocols import AudioSource, SongDetector, SpeechDetector
 from pipeline.audio.silero_vad import Silero
 from pipeline.audio.song_head import LinearSongDetector
 from pipeline.config.schema import Compare, Final, Settings
-from pipeline.core.errors import ConfigError, EngineError, ModelError
-from pipeline.core.standing import Standing
-from pipeline.core.terms import WantedTerm
-from pipeline.core.types import Pcm, Translation
+from pipeline.core.errors import ConfigError, ModelError
 from pipeline.dictionary.store import Dictionary
+from pipeline.engines.process.broken import BrokenSpeaker, BrokenTranslator
 from pipeline.engines.process.engine_process import (
     EngineProcess,
     RecognizerProcess,
@@ -37,7 +36,7 @@ from pipeline.engines.process.model_specs import (
 )
 from pipeline.engines.process.sharing import LanguageTranslator, Turns, process_of
 from pipeline.engines.prompts import language
-from pipeline.engines.protocols import Recognizer, Translator, never
+from pipeline.engines.protocols import Recognizer, Translator
 from pipeline.engines.specification import (
     FINAL,
     QUICK,
@@ -119,7 +118,16 @@ def local_recognizer_spec(settings: Settings) -> EngineSpec:
 
     Raises ModelError, ConfigError.
     """
-    stt, name, library = settings.stt, recognizer_name(settings), ModelLibrary.of(settings)
+    stt = settings.stt
+    spoken = settings.translate.spoken
+    if len(spoken) > 1 and stt.engine != "whisper":
+        raise ConfigError(
+            "lang-unsupported",
+            f'stt.engine = "{stt.engine}" hears one language, and translate.source names '
+            f"{' and '.join(spoken)}.",
+            'Set stt.engine = "whisper", or translate.source to one language.',
+        )
+    name, library = recognizer_name(settings), ModelLibrary.of(settings)
     require_languages("stt", name, settings)
     model = resolve("stt", name, library)
     if stt.local_engine != "whisper":
@@ -128,9 +136,12 @@ def local_recognizer_spec(settings: Settings) -> EngineSpec:
         "device": stt.device,
         "compute_type": stt.compute_type,
         "threads": stt.threads,
-        "lang": settings.translate.source,
+        "lang": spoken[0],
         "window_s": stt.window_s or own_window_s(model, library),
     }
+    if len(spoken) > 1:
+        langs = {said for said, into in missing_pairs(settings) if said != "en"}
+        arguments |= {"also_spoken": spoken[1:], "to_english": sorted(langs)}
     return EngineSpec("whisper", f"whisper:{model.name}", model, arguments, section="stt")
 
 
@@ -185,55 +196,6 @@ def _final_spec(settings: Settings, chosen: Final | Compare, section: str) -> En
         case "marian" if isinstance(chosen, Compare):
             return marian_spec(settings, chosen, section)
     return None
-
-
-class BrokenTranslator:
-    """A Translator whose files are broken: it says so (`error`) when it is to be loaded."""
-
-    deadline_s = 0.0
-    degraded_reason = ""
-
-    def __init__(self, error: ModelError) -> None:
-        self.name = ""
-        self.is_cancelled: Callable[[], bool] = never
-        self._error = error
-
-    def load(self) -> None:
-        """Raises ModelError."""
-        raise self._error
-
-    def translate(
-        self,
-        text: str,  # noqa: ARG002 - the protocol's
-        on_text: Callable[[str], None] | None = None,  # noqa: ARG002
-        draft: str = "",  # noqa: ARG002
-        standing: Standing | None = None,  # noqa: ARG002
-        wanted: Sequence[WantedTerm] = (),  # noqa: ARG002
-        *,
-        rivals: Sequence[str] | None = None,  # noqa: ARG002
-    ) -> Translation:
-        """Raises EngineError."""
-        raise EngineError(self._error.code, self._error.message)
-
-
-class BrokenSpeaker:
-    """A Speaker that cannot be had: it says why (`error`) when it is to be loaded.
-
-    A service without a voice has captions all the same.
-    """
-
-    name = ""
-
-    def __init__(self, error: ModelError | ConfigError) -> None:
-        self._error = error
-
-    def load(self) -> None:
-        """Raises ModelError, ConfigError."""
-        raise self._error
-
-    def speak(self, text: str, lang: str, rate: float) -> Pcm:  # noqa: ARG002 - the protocol's
-        """Raises EngineError."""
-        raise EngineError(self._error.code, self._error.message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -392,7 +354,8 @@ def _of_target(
 def extra_spec(
     describe: Callable[[Settings], EngineSpec | None], narrowed: Settings
 ) -> EngineSpec | None:
-    """Return the description of an extra target's engine.
+    """Return the description of an extra target's engine; None as well where no model is known of
+    its pair and the language is one of those that are spoken.
 
     Raises ModelError and ConfigError that name the target.
     """
@@ -401,6 +364,9 @@ def extra_spec(
         if (spec := describe(narrowed)) is not None and spec.kind != "marian":
             language(lang)  # a prompt has to name it
     except (ModelError, ConfigError) as error:
+        # Of what is spoken as well, captions can be made without a translator.
+        if error.code == "lang-unsupported" and lang in narrowed.translate.spoken:
+            return None
         message = f"translate.targets, {lang!r}: {error.message}"
         raise type(error)(error.code, message, error.fix) from None
     return spec
@@ -425,6 +391,38 @@ def translator_process(
     if spec is None:
         return None
     return TranslatorProcess(spec, part, **_process_options(settings, restarts=restarts))
+
+
+def missing_pairs(settings: Settings) -> tuple[tuple[str, str], ...]:
+    """Return the pairs (spoken, caption language) without a translator, of several spoken ones."""
+    if not settings.translate.also_spoken:
+        return ()
+    translated = {(settings.translate.source, settings.translate.target)}
+    for narrowed in settings.by_target():
+        specs = (extra_spec(describe, narrowed) for describe in (partial_spec, final_spec))
+        with suppress(ModelError):  # a broken one is told of when it is loaded
+            if not any(specs):
+                continue
+        translated.add((narrowed.translate.source, narrowed.translate.target))
+    return tuple(pair for pair in settings.translate.pairs if pair not in translated)
+
+
+def what_stands_in(settings: Settings, pair: tuple[str, str]) -> tuple[str, str]:
+    """Return a sentence on a pair without a translator, and what to do about it."""
+    said, into = (language(code) for code in pair)
+    first = settings.translate.source
+    meanwhile = f"{said} captions are shown in {said}"
+    if pair[1] == "en":
+        meanwhile = "the recognizer's own translation stands in"
+    elif first == "en":
+        meanwhile = "it goes by way of the recognizer's own English"
+    known = ModelLibrary.of(settings).known.values()
+    names = [each.name for each in known if each.role in ("marian", "gemma") and each.can(*pair)]
+    fix = "No known model translates it."
+    if names and pair[1] in settings.translate.spoken:
+        fix = f"stark-translate models pull {names[0]}"
+    message = f"{said} to {into} needs a model for {pair[0]} to {pair[1]}; until then {meanwhile}."
+    return message, fix
 
 
 def _process_options(settings: Settings, *, restarts: bool) -> dict[str, Any]:

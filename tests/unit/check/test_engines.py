@@ -65,6 +65,14 @@ def test_a_voice_is_tried_in_each_language_and_one_that_cannot_be_had_is_yellow(
     assert "stark-translate models pull kokoro-82m-int8" in missing.fix
 
 
+def test_a_pair_without_a_model_is_yellow_and_names_one() -> None:
+    found = told("pair", {"translate.source": ["en", "es"]})
+    (result,) = found.values()
+    assert (result.name, result.ok, result.code) == ("pair-es-en", True, "pair-no-model")
+    assert "needs a model for es to en" in result.message
+    assert result.fix.startswith("stark-translate models pull ")
+
+
 @pytest.mark.slow
 def test_the_starter_models_get_the_golden_sentence_right() -> None:
     found = told()

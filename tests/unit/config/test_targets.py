@@ -109,3 +109,37 @@ def test_each_may_have_a_server_of_its_own_or_that_of_the_first(tmp_path: Path) 
 def test_what_cannot_be_is_refused_by_name(tmp_path: Path, targets: str, says: str) -> None:
     with pytest.raises(ConfigError, match=says):
         loaded(tmp_path, f"[[translate.targets]]\n{targets}\n")
+
+
+def test_what_is_spoken_is_a_caption_language_and_translated_from_another(tmp_path: Path) -> None:
+    text = '[translate]\nsource = ["en", "es"]\ntargets = ["fr"]\npartial.model = "starter"\n'
+    translate = loaded(tmp_path, text).translate
+    assert (translate.source, translate.spoken) == ("en", ("en", "es"))
+    assert translate.langs == ("es", "fr", "en")
+    assert translate.pairs == (("en", "es"), ("en", "fr"), ("es", "fr"), ("es", "en"))
+    french, english = map(translate.into, translate.targets)
+    assert [(each.source, each.target) for each in (french, english)] == [
+        ("en", "fr"),
+        ("es", "en"),
+    ]
+    # The model that is named is of the first pair.
+    assert (french.partial.model, english.partial.model) == ("starter", "auto")
+
+
+def test_of_a_set_every_key_tells_where_it_came_from(tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text('[translate]\nsource = ["en", "es"]\n')
+    told = load(file)
+    assert told.origins["translate.also_spoken"] == str(file)
+    assert load(file, {"translate.source": "en"}).settings.translate.spoken == ("en",)
+    with pytest.raises(ConfigError, match=r"config\.toml: translate\.source: a language code"):
+        loaded(tmp_path, '[translate]\nsource = ["en", "es-MX"]\n')
+
+
+@pytest.mark.parametrize(
+    ("source", "says"),
+    [(["es", "en"], 'set target = "en"'), (["en", "en"], "names a language twice")],
+)
+def test_a_set_that_makes_no_sense_is_refused(source: list[str], says: str) -> None:
+    with pytest.raises(ConfigError, match=says):
+        load(flags={"translate.source": source})

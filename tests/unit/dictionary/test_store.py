@@ -505,3 +505,20 @@ def test_strange_words_and_phrases_may_have_a_rule(heard: str) -> None:
 def test_a_language_without_a_list_refuses_nothing() -> None:
     assert common_words("ko") == frozenset()
     require_rare("soul", "ko")
+
+
+def test_the_churchs_own_rules_hold_in_every_spoken_language(tmp_path: Path) -> None:
+    (tmp_path / "dictionary.toml").write_text('[[rule]]\nhear = "yo-hans"\nwrite = "Yohannes"\n')
+    flags = {"translate.source": ["en", "es"], "session.directory": str(tmp_path)}
+    dictionary = Dictionary(load(flags=flags).settings)
+    heard = "Yo-Hans said sank to fication."
+    english, spanish = (dictionary.lexicon_for(heard, (), lang) for lang in ("en", "es"))
+    assert corrected(english, heard).text == "Yohannes said sanctification."
+    assert corrected(spanish, heard).text == "Yohannes said sank to fication."
+    # What an operator adds holds at once, in both.
+    dictionary.hold("el sabet", "Elisabet")
+    assert corrected(dictionary.lexicon_of("es"), "el sabet").text == "Elisabet"
+    (tmp_path / "glossary.es-en.toml").write_text('term = [{ say = "gracia", write = "grace" }]\n')
+    dictionary.load()
+    assert dictionary.glossaries_of("es").of("en").find("La gracia de Dios.")
+    assert not dictionary.glossaries.of("en").find("La gracia de Dios.")

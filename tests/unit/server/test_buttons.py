@@ -7,7 +7,7 @@ from urllib.parse import quote
 import orjson
 import pytest
 
-from pipeline.protocol.commands import CommandMessage, PlainCommand, TypeCommand
+from pipeline.protocol.commands import CommandMessage, PlainCommand, SpokenCommand, TypeCommand
 from pipeline.protocol.messages import ConsoleMessage
 from tests.support.hub import TOKEN, in_loop, serving
 
@@ -90,3 +90,13 @@ async def test_without_a_token_of_ours_nothing_is_done() -> None:
         assert foreign.status == 403
         assert (await service.get("/do/pause", "HEAD", Authorization=BEARER)).status == 404
         assert service.commands == []
+
+
+@in_loop
+async def test_a_button_forces_the_spoken_language_and_lets_it_go() -> None:
+    async with serving() as service:
+        service.hub._console = lambda: ConsoleMessage(spoken=("en", "es"), forced="es")
+        for query in ("?lang=es", ""):
+            reply = await service.get(f"/do/spoken{query}", Authorization=BEARER)
+            assert (reply.status, orjson.loads(reply.body)["spoken"]) == (200, "es")
+        assert service.commands == [SpokenCommand(lang="es"), SpokenCommand(lang="")]

@@ -49,6 +49,8 @@ async def test_a_console_that_joins_late_gets_the_last_records() -> None:
             "models": [],
             "volunteers": [],
             "song": "auto",
+            "spoken": [],
+            "forced": "",
         }
 
 

@@ -7,12 +7,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from pipeline.config.loader import changed, load
 from pipeline.config.schema import Settings
 from pipeline.core.errors import ModelCrashError
-from pipeline.core.reports import Fault, Report
-from pipeline.core.types import Caption, Recognition, Transcript, Utterance
+from pipeline.core.reports import Fault, Report, Retranslated
+from pipeline.core.types import Caption, Cause, Recognition, Transcript, Utterance
 from pipeline.workers.degradation import LIMIT_S, Degradation, Rung, Waits
-from pipeline.workers.queues import TranscriptQueue
+from pipeline.workers.queues import Retranslation, TranscriptQueue
 from pipeline.workers.quick import Quick, QuickPass
 from tests.support.fakes import FakeTranslator
 
@@ -68,3 +69,64 @@ def test_a_model_that_crashes_is_done_without() -> None:
     worker._take(partial(1))
     assert [report.code for report in reports if isinstance(report, Fault)] == ["model-crashes"]
     assert [report.engine for report in reports if isinstance(report, Caption)] == ["source"]
+
+
+TWO = load(flags={"translate.source": ["en", "es"]}).settings
+TO_ENGLISH = TWO.by_target()[0]
+TO_FRENCH = changed(TWO, {"translate.target": "fr"})
+
+
+def shown(settings: Settings, said: Transcript, *, translator: bool = True) -> list[Caption]:
+    reports: list[Report] = []
+    worker = quick(reports, FakeTranslator("quick"))
+    worker.quick.settings = settings
+    if not translator:
+        worker.quick._translator = None
+    worker._take(said)
+    return [report for report in reports if isinstance(report, Caption)]
+
+
+def said(lang: str, text: str, english: str = "", *, whole: bool = True) -> Transcript:
+    pcm = np.zeros(8_000, np.float32)
+    cause: Cause = "silence" if whole else "partial"
+    utterance = Utterance(1, 1, whole, cause, 0, 8_000, pcm)
+    heard = Recognition(text, english=english, engine="whisper:base")
+    return Transcript(utterance, lang, text, text, heard)
+
+
+def test_what_is_spoken_in_the_caption_language_is_shown_as_it_was_heard() -> None:
+    for whole in (True, False):
+        (caption,) = shown(TWO, said("es", "Gracias.", whole=whole))
+        assert (caption.text, caption.lang, caption.engine) == ("Gracias.", "es", "heard")
+        assert caption.final == whole
+    (translated,) = shown(TWO, said("en", "Thanks."))
+    assert (translated.text, translated.lang) == ("Thanks.-quick", "es")
+
+
+def test_without_a_translator_the_recognizers_own_english_stands_in() -> None:
+    (caption,) = shown(TO_ENGLISH, said("es", "Gracias.", "Thank you."), translator=False)
+    told = (caption.text, caption.lang, caption.engine, caption.final)
+    assert told == ("Thank you.", "en", "whisper:base", True)
+
+
+def test_into_a_third_language_it_goes_by_way_of_english() -> None:
+    (caption,) = shown(TO_FRENCH, said("es", "Gracias.", "Thank you."))
+    assert (caption.text, caption.lang, caption.final) == ("Thank-quick you.-quick", "fr", True)
+    assert (caption.transcript.lang, caption.transcript.text) == ("es", "Gracias.")
+
+
+def test_where_nothing_better_is_left_the_caption_is_marked_by_its_language() -> None:
+    (caption,) = shown(TO_FRENCH, said("es", "Gracias."))
+    assert (caption.text, caption.lang, caption.engine) == ("Gracias.", "es", "source")
+    assert shown(TO_FRENCH, said("es", "Gracias", whole=False)) == []
+
+
+def test_a_correction_in_the_caption_language_needs_no_translator() -> None:
+    reports: list[Report] = []
+    worker = quick(reports, FakeTranslator("quick"))
+    worker.quick.settings = TWO
+    worker.quick.retranslate(Retranslation(1, said("es", "Gracias."), is_speech=False))
+    (told,) = reports
+    assert isinstance(told, Retranslated)
+    assert told.caption is not None
+    assert (told.caption.text, told.caption.final) == ("Gracias.", True)

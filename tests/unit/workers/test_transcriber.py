@@ -51,12 +51,13 @@ class Bench:
         shed: bool = True,
         read_all: bool = True,
         dictionary: Dictionary | None = None,
+        settings: Settings | None = None,
     ) -> None:
         self.reports: list[Report] = []
         self.drafts: DraftQueue | None = DraftQueue(drafts) if drafts else None
         mailbox, degradation = UtteranceQueue(), Degradation()
         degradation.observe(Waits(*[LIMIT_S.get(rung, 0.0) * 1.1] * 3), 0.0)
-        settings = Settings()
+        settings = settings or Settings()
         self.worker = Transcribe(
             settings=settings,
             recognizer=recognizer or FakeRecognizer(SCRIPT),
@@ -565,3 +566,26 @@ def test_where_no_translator_is_left_that_is_told() -> None:
     assert results(bench) == [None]
     assert [r.code for r in bench.reports if isinstance(r, Fault)] == ["final-failed"]
     assert bench.worker.degraded_reason == "", "nothing that was spoken has failed"
+
+
+class Bilingual(FakeRecognizer):
+    """Hears "es: ..." of what is said in Spanish, and is sure of it."""
+
+    lang = ""
+
+    def recognize(self, pcm: Pcm, *, final: bool, prefix: Sequence[int] = ()) -> Recognition:
+        heard = super().recognize(pcm, final=final, prefix=prefix)
+        text = f"{self.lang} {heard.text}"
+        return replace(heard, text=text, langs=(("en", 0.02), ("es", 0.98)))
+
+
+def test_an_utterance_in_another_language_is_heard_again_in_that() -> None:
+    two = changed(Settings(), {"translate.source": ["en", "es"]})
+    long = replace(final(), end_sample=56_000)
+    recognizer = Bilingual(SCRIPT)
+    # Too little was said for the language to change, and enough to show no words of another one.
+    bench = Bench(partial(1, 1, 0.5), long, recognizer=recognizer, settings=two)
+    assert recognizer.calls == 3
+    (caption,) = [report for report in bench.reports if isinstance(report, Caption)]
+    assert (caption.text, caption.engine, caption.final) == ("es the lord is good", "heard", True)
+    assert (caption.transcript.lang, bench.handed) == ("es", [])

@@ -75,6 +75,8 @@ export const AR = {
   undo_pause: "إيقاف مؤقت",
   undo_blank: "إخلاء الشاشات",
   undo_song: "ترنيمة",
+  spoken_lang: "اللغة المنطوقة",
+  spoken_detected: "تلقائيًا: {language}",
   empty: "سيظهر هنا ما يُقال.",
   newest: "الأحدث",
   standing_notice: "إعلان على كل الشاشات:",

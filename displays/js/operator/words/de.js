@@ -75,6 +75,8 @@ export const DE = {
   undo_pause: "Pausieren",
   undo_blank: "Ausblenden",
   undo_song: "Lied",
+  spoken_lang: "Gesprochene Sprache",
+  spoken_detected: "Von selbst: {language}",
   empty: "Hier erscheint, was gesprochen wird.",
   newest: "Zum Neuesten",
   standing_notice: "Hinweis auf allen Bildschirmen:",

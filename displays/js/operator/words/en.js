@@ -75,6 +75,8 @@ export const EN = {
   undo_pause: "pause",
   undo_blank: "blank",
   undo_song: "song",
+  spoken_lang: "Language that is spoken",
+  spoken_detected: "By itself: {language}",
   empty: "What is said will appear here.",
   newest: "Newest",
   standing_notice: "Notice on every screen:",

@@ -75,6 +75,8 @@ export const ES = {
   undo_pause: "pausa",
   undo_blank: "ocultar",
   undo_song: "canto",
+  spoken_lang: "Idioma que se habla",
+  spoken_detected: "Automático: {language}",
   empty: "Aquí aparecerá lo que se diga.",
   newest: "Lo más reciente",
   standing_notice: "Aviso en todas las pantallas:",

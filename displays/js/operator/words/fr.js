@@ -75,6 +75,8 @@ export const FR = {
   undo_pause: "mise en pause",
   undo_blank: "masquer",
   undo_song: "chant",
+  spoken_lang: "Langue parlée",
+  spoken_detected: "Automatique : {language}",
   empty: "Ce qui est dit apparaîtra ici.",
   newest: "Le plus récent",
   standing_notice: "Avis sur tous les écrans :",

@@ -75,6 +75,8 @@ export const KO = {
   undo_pause: "멈춤",
   undo_blank: "화면 비우기",
   undo_song: "찬양",
+  spoken_lang: "말하는 언어",
+  spoken_detected: "자동: {language}",
   empty: "말한 내용이 여기에 나타납니다.",
   newest: "최신",
   standing_notice: "모든 화면의 알림:",

@@ -75,6 +75,8 @@ export const PT = {
   undo_pause: "pausa",
   undo_blank: "ocultar",
   undo_song: "canto",
+  spoken_lang: "Língua falada",
+  spoken_detected: "Automático: {language}",
   empty: "O que for dito aparecerá aqui.",
   newest: "Mais recente",
   standing_notice: "Aviso em todas as telas:",

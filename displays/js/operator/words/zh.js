@@ -75,6 +75,8 @@ export const ZH = {
   undo_pause: "暂停",
   undo_blank: "清空屏幕",
   undo_song: "唱诗",
+  spoken_lang: "所说的语言",
+  spoken_detected: "自动：{language}",
   empty: "讲话内容将显示在这里。",
   newest: "最新",
   standing_notice: "所有屏幕上的通知：",

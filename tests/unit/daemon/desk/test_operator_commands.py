@@ -17,7 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 from pipeline.captions.board import CaptionBoard
 from pipeline.core.errors import ProtocolError
 from pipeline.protocol.codec import parse
-from pipeline.protocol.commands import AddRuleCommand
+from pipeline.protocol.commands import AddRuleCommand, SpokenCommand
 from pipeline.protocol.messages import ConsoleMessage
 from scripts.support.captions import caption
 from tests.support.commands import command
@@ -30,7 +30,9 @@ from tests.support.recorder import wait_for
 class Setting(CoordinatorFixture):
     """Commands with everything real but a network."""
 
-    def __init__(self, directory: Path, *, source: str = "en", enabled: bool = True) -> None:
+    def __init__(
+        self, directory: Path, *, source: str | list[str] = "en", enabled: bool = True
+    ) -> None:
         flags = {"translate.source": source, "dictionary.enabled": enabled}
         super().__init__(directory, flags, start=False)
         self.dictionary = self.context.dictionary
@@ -99,6 +101,17 @@ def test_what_operators_want_of_song_is_set_told_and_taken_back(setting: Setting
     assert names == [
         *("song-hold", "song-hold", "song-caption", "song-hold", "undo", "song-auto", "undo")
     ]
+
+
+def test_one_of_several_spoken_languages_is_forced_and_let_go(tmp_path: Path) -> None:
+    setting = Setting(tmp_path, source=["en", "es"])
+    assert (setting.commands.console().spoken, setting.facts.forced_language) == (("en", "es"), "")
+    setting.commands.obey(SpokenCommand(lang="es"))
+    assert setting.commands.done("spoken").forced == setting.facts.forced_language == "es"
+    with pytest.raises(ProtocolError, match="unknown-lang"):
+        setting.commands.obey(SpokenCommand(lang="fr"))
+    setting.commands.obey(SpokenCommand(lang=""))
+    assert setting.facts.forced_language == ""
 
 
 def test_without_song_mode_there_is_no_command_for_it(tmp_path: Path) -> None:

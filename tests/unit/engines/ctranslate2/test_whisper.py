@@ -21,6 +21,7 @@ from pipeline.text.commit_policy import CommitPolicy
 from pipeline.text.local_agreement import revised_words
 from scripts.bench.recordings import read_audio
 from tests.support.needs import needs_file
+from tests.support.paths import TESTIMONY
 
 STARTER = bundled("models", "starter", "stt")
 SERMON = bundled("demo", "sermon.flac")
@@ -342,3 +343,31 @@ def test_what_nobody_wants_any_more_stops_between_two_steps(
         whisper.recognize(pcm, final=False)
     monkeypatch.setattr(whisper, "is_cancelled", lambda: False)
     assert whisper.recognize(pcm, final=False) == whole
+
+
+@pytest.mark.slow
+def test_several_spoken_languages_are_told_apart_and_put_into_english(whisper_base: Path) -> None:
+    pcm, rate = soundfile.read(TESTIMONY, dtype="float32")
+    assert rate == SAMPLE_RATE
+    engine = Whisper(whisper_base, threads=1, also_spoken=["es"], to_english=["es"])
+    engine.load()
+    as_english = engine.recognize(pcm, final=True)
+    assert dict(as_english.langs)["es"] > 0.9
+    assert sum(share for _, share in as_english.langs) == pytest.approx(1.0, abs=0.001)
+    assert as_english.english == ""
+    engine.lang = "es"
+    heard = engine.recognize(pcm, final=True)
+    assert "hospital" in heard.text.lower()
+    assert (heard.lang_prob or 0.0) > 0.9
+    assert "my son" in heard.english.lower()
+    # A partial tells of the languages though it begins with committed words, and is not translated.
+    first = engine.recognize(pcm, final=False)
+    again = engine.recognize(pcm, final=False, prefix=[first.tokens[0].id])
+    assert dict(again.langs)["es"] > 0.9
+    assert again.english == ""
+
+
+@pytest.mark.slow
+def test_a_model_of_one_language_refuses_another(whisper: Whisper) -> None:
+    with pytest.raises(ModelError, match="'es'"):
+        Whisper(STARTER, threads=1, also_spoken=["es"]).load()

@@ -19,7 +19,7 @@ from pipeline.engines.ctranslate2.marian import Marian
 from pipeline.engines.ctranslate2.whisper import Whisper
 from pipeline.engines.llama_cpp.gemma import Gemma
 from pipeline.engines.process import factory
-from pipeline.engines.process.factory import BrokenTranslator
+from pipeline.engines.process.broken import BrokenTranslator
 from pipeline.engines.process.model_specs import server_specs
 from pipeline.engines.process.sharing import LanguageTranslator, process_of
 from pipeline.engines.remote.openai import OpenAi
@@ -270,3 +270,45 @@ def test_a_model_that_is_not_there_is_a_mistake_in_the_settings(tmp_path: Path) 
     settings = load(settings_with(tmp_path, "french")).settings
     with pytest.raises((ModelError, ConfigError), match=r"translate\.targets, 'fr'"):
         factory.engine_processes(settings, compare=False)
+
+
+BOTH = {"translate.source": ["en", "es"], "stt.model": "whisper-base"}
+
+
+def both(**more: Any) -> Settings:
+    flags = BOTH | {key.replace("__", "."): value for key, value in more.items()}
+    return load(flags=flags).settings
+
+
+def test_a_pair_without_a_model_is_told_with_what_stands_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    settings = both()
+    assert factory.missing_pairs(settings) == (("es", "en"),)
+    (english,) = settings.by_target()
+    assert factory.extra_spec(factory.partial_spec, english) is None
+    message, fix = factory.what_stands_in(settings, ("es", "en"))
+    assert message == (
+        "Spanish to English needs a model for es to en; until then the recognizer's own "
+        "translation stands in."
+    )
+    assert fix.startswith("stark-translate models pull translategemma")
+    assert factory.missing_pairs(both(translate__target="fr")) == (("es", "fr"), ("es", "en"))
+    assert factory.missing_pairs(Settings()) == ()
+
+
+@pytest.mark.parametrize(
+    ("set_to", "says"),
+    [
+        ({"stt__model": "starter"}, "starter hears en"),
+        ({"stt__engine": "moonshine"}, '"moonshine" hears one language'),
+    ],
+)
+def test_a_recognizer_of_one_language_refuses_a_set(
+    set_to: dict[str, str], says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    with pytest.raises(ConfigError, match=says) as caught:
+        factory.local_recognizer_spec(both(**set_to))
+    assert caught.value.code == "lang-unsupported"

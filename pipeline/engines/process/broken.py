@@ -1,0 +1,60 @@
+"""What stands for an engine that cannot be had, until its thread loads it and tells why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from pipeline.core.errors import ConfigError, EngineError, ModelError
+from pipeline.core.standing import Standing
+from pipeline.core.terms import WantedTerm
+from pipeline.core.types import Pcm, Translation
+from pipeline.engines.protocols import never
+
+
+class BrokenTranslator:
+    """A Translator whose files are broken: it says so (`error`) when it is to be loaded."""
+
+    deadline_s = 0.0
+    degraded_reason = ""
+
+    def __init__(self, error: ModelError) -> None:
+        self.name = ""
+        self.is_cancelled: Callable[[], bool] = never
+        self._error = error
+
+    def load(self) -> None:
+        """Raises ModelError."""
+        raise self._error
+
+    def translate(
+        self,
+        text: str,  # noqa: ARG002 - the protocol's
+        on_text: Callable[[str], None] | None = None,  # noqa: ARG002
+        draft: str = "",  # noqa: ARG002
+        standing: Standing | None = None,  # noqa: ARG002
+        wanted: Sequence[WantedTerm] = (),  # noqa: ARG002
+        *,
+        rivals: Sequence[str] | None = None,  # noqa: ARG002
+    ) -> Translation:
+        """Raises EngineError."""
+        raise EngineError(self._error.code, self._error.message)
+
+
+class BrokenSpeaker:
+    """A Speaker that cannot be had: it says why (`error`) when it is to be loaded.
+
+    A service without a voice has captions all the same.
+    """
+
+    name = ""
+
+    def __init__(self, error: ModelError | ConfigError) -> None:
+        self._error = error
+
+    def load(self) -> None:
+        """Raises ModelError, ConfigError."""
+        raise self._error
+
+    def speak(self, text: str, lang: str, rate: float) -> Pcm:  # noqa: ARG002 - the protocol's
+        """Raises EngineError."""
+        raise EngineError(self._error.code, self._error.message)

@@ -1,0 +1,59 @@
+"""The desk where two languages are spoken: which one is heard, and a button that forces it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from pipeline.core.reports import Rendition
+from scripts.support.captions import caption
+from scripts.support.operator_server import OperatorServer
+from tests.browser.conftest import Visit
+from tests.support.console import opened
+from tests.support.recorder import wait_for
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(params=[["en"]])
+def hall(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[OperatorServer]:
+    with OperatorServer(tmp_path, extra_targets=request.param) as running:
+        yield running
+
+
+def testify(hall: OperatorServer) -> None:
+    """Let somebody say something in Spanish."""
+    made = caption(1, "Gracias.", "Gracias.", final=True, engine="heard")
+    said = replace(made, transcript=replace(made.transcript, lang="es"))
+
+    async def report() -> None:
+        hall.targets.take(Rendition("es", said))
+
+    hall._wait(report())
+
+
+def test_the_desk_shows_which_language_is_heard_and_forces_one(
+    visit: Visit, hall: OperatorServer
+) -> None:
+    page = opened(visit)
+    strip = page.locator("#spoken button")
+    expect(strip).to_have_text(["By itself: English", "English", "Español"])
+    testify(hall)
+    expect(strip).to_have_text(["By itself: Español", "English", "Español"])
+    expect(strip.nth(2)).to_have_class("heard")
+    strip.nth(1).click()
+    expect(strip.nth(1)).to_have_attribute("aria-pressed", "true")
+    assert hall.facts.forced_language == "en"
+    strip.nth(0).click()
+    expect(strip.nth(0)).to_have_attribute("aria-pressed", "true")
+    wait_for(lambda: hall.facts.forced_language == "")
+
+
+@pytest.mark.parametrize("hall", [[]], indirect=True)
+@pytest.mark.usefixtures("hall")
+def test_with_one_language_there_is_nothing_to_choose(visit: Visit) -> None:
+    expect(opened(visit).locator("#spoken")).to_be_hidden()
