@@ -32,6 +32,7 @@ from pipeline.protocol.commands import (
     PlainCommand,
     RevokeMessage,
     SettleCommand,
+    SpokenCommand,
     TypeCommand,
     VerseCommand,
 )
@@ -193,6 +194,7 @@ def test_documented_client_messages_are_accepted() -> None:
         PlainCommand(name="song-hold"),
         PlainCommand(name="song-caption"),
         PlainCommand(name="song-auto"),
+        SpokenCommand(name="spoken", lang="es"),
         PlainCommand(name="undo"),
         PlainCommand(name="off-record"),
         PlainCommand(name="on-record"),
