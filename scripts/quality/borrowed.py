@@ -1,0 +1,84 @@
+"""Tell which nouns of languages/words a final translator knows by itself, and which it copies.
+
+    python -m scripts.quality.borrowed --lang es               all 3,000: an hour of one core
+    python -m scripts.quality.borrowed --lang fr --most 100    some, drawn by chance
+
+Each noun stands in two plain sentences, once in English and once as the translator gets it. After a
+training: what it knows by itself may leave the file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import re
+import sys
+import tomllib
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.progress import track
+
+from pipeline.core import logs
+from pipeline.core.errors import StarkError
+from pipeline.core.resources import bundled
+from pipeline.engines.llama_cpp.gemma import Gemma
+from pipeline.models.resolve import resolve
+from pipeline.text.words import plain
+
+SENTENCES = ("I talked about the {} yesterday.", "We need a {} for the church.")
+_ELSEWHERE = "de"
+"""A spoken language without a table: the same prompt, and the English noun in it."""
+_STEM = 5
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Try and print; return the exit code."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--lang", default="es", metavar="LANG", help="target language (%(default)s)"
+    )
+    parser.add_argument("--most", type=int, default=0, metavar="N", help="so many (default: all)")
+    parser.add_argument("--model", default="starter", help="a final translator (%(default)s)")
+    arguments = parser.parse_args(argv)
+    logs.configure("error", "auto")  # llama.cpp tells much
+    file = bundled("languages", "words", f"en-{arguments.lang}.toml")
+    nouns = sorted(tomllib.loads(file.read_text("utf-8"))["nouns"].items())
+    if arguments.most:
+        nouns = random.Random(1).sample(nouns, min(arguments.most, len(nouns)))
+    try:
+        path = resolve("gemma", arguments.model)
+        by_itself = Gemma(
+            path, prompt="starter", source=_ELSEWHERE, target=arguments.lang, threads=1
+        )
+        helped = Gemma(path, prompt="starter", target=arguments.lang, threads=1)
+        for each in (by_itself, helped):
+            each.load()
+    except StarkError as error:
+        print(error, file=sys.stderr)
+        return error.exit_code
+    known, copied, lost = [], [], []
+    for said, written in track(nouns, "trying", console=Console(stderr=True)):
+        noun = said.removeprefix("the ").partition(",")[0]
+        if all(_is_said(by_itself, noun, written)):
+            known.append(noun)
+        elif all(_is_said(helped, noun, written)):
+            copied.append(noun)
+        else:
+            lost.append(noun)
+    print(f"{len(nouns)} nouns: known {len(known)}, copied {len(copied)}, neither {len(lost)}")
+    print(f"known: {', '.join(known)}\nneither: {', '.join(lost)}")
+    return 0
+
+
+def _is_said(translator: Gemma, noun: str, written: str) -> list[bool]:
+    """Whether each sentence's translation has the noun: its longest word, but for the ending."""
+    stem = max(plain(re.sub(r" [mf]$|^l'", "", written)).split(), key=len)[:_STEM]
+    texts = (translator.translate(sentence.format(noun)).text for sentence in SENTENCES)
+    return [stem in plain(text) for text in texts]
+
+
+if __name__ == "__main__":
+    sys.exit(main())
