@@ -47,18 +47,22 @@ class Prompt:
     end: str = END_OF_TURN
 
 
-def render(style: Style, text: str, source: str, target: str, section: str = "") -> Prompt:
+def render(
+    style: Style, text: str, source: str, target: str, section: str = "", *, borrows: bool = True
+) -> Prompt:
     """Return the prompt that asks for `text` in the language `target`.
 
-    `source` and `target` are codes such as `en`. Raises ConfigError for one without a name here,
-    or without examples in the style that needs them; `section` is that of the style's setting.
+    `borrows`: a starter gets nouns that it may not know in the target language. `source` and
+    `target` are codes such as `en`. Raises ConfigError for one without a name here, or without
+    examples in the style that needs them; `section` is that of the style's setting.
     """
     names = {"source": language(source), "target": language(target)}
     if style == "examples":
         return _by_examples(text, source, target, section)
     if style == "starter":
         head = "<start_of_turn>user\n"
-        text = starter_text(borrowed(text.strip(), source, target), target)
+        text = borrowed(text.strip(), source, target) if borrows else text.strip()
+        text = starter_text(text, target)
     else:
         head = _TRANSLATEGEMMA.format(**names, source_code=source, target_code=target)
     # The text apart from the control tokens around it: it is tokenized as mere letters.
@@ -105,6 +109,11 @@ def language(code: str) -> str:
             f"translate.source and translate.target: no language with the code {code!r}.",
             f"Known: {', '.join(languages.LANGUAGES)}.",
         ) from None
+
+
+def copies(model: Path) -> bool:
+    """Whether a starter copies nouns of its target language: the tiny one garbles them."""
+    return bundled("models", "tiny") not in model.absolute().parents
 
 
 def style_for(model: str | Path) -> Style:

@@ -329,15 +329,17 @@ class SessionRecorder:
     def _file_pairs(self) -> tuple[int, int]:
         """Make the files of pairs; return how many are good, and how many are for review.
 
-        While words still have to go none is made: `review` makes them of what is left.
+        While words still have to go, or where the records cannot be read, none is made: `review`
+        makes them of what is left.
         """
         if self.purging:
             return 0, 0
         journal = self._captions.files[self._captions.first].journal
-        records, messages = (
-            _parsed(self._diagnostics, parse_record),
-            _parsed(journal, parse_caption),
-        )
+        try:
+            records = list(_parsed(self._diagnostics, parse_record))
+            messages = list(_parsed(journal, parse_caption))
+        except OSError:  # what else is to be written fails as well, and is told
+            return 0, 0
         utterances = [record for record in records if isinstance(record, UtteranceRecord)]
         filed = file_pairs(utterances, operator_edits(messages), self.folder.name)
         for name, file in self._pairs.items():

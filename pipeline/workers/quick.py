@@ -8,6 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 
+from pipeline.church.fidelity.given_text import prepare
 from pipeline.config.schema import Settings
 from pipeline.core.backoff import Backoff
 from pipeline.core.errors import EngineError, EngineGoneError, ModelCrashError, ModelError
@@ -92,6 +93,7 @@ class QuickPass:
         """
         if self._translator is None:
             return
+        prepare(self.settings.translate.spoken)
         try:
             self._translator.load()
         except ModelError as error:

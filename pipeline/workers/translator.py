@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeAlias
 
-from pipeline.church.fidelity.given_text import given
+from pipeline.church.fidelity.given_text import given, prepare
 from pipeline.config.schema import Settings
 from pipeline.core.backoff import Backoff
 from pipeline.core.errors import EngineCancelledError, EngineError, EngineGoneError, ModelError
@@ -116,6 +116,7 @@ class Translate(Worker):
 
     def load(self) -> None:
         """Load the translator. A broken one is reported, and drafts become finals."""
+        prepare(self.settings.translate.spoken)
         try:
             self._translator.load()
         except ModelError as error:

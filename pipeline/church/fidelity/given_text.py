@@ -40,6 +40,12 @@ def given(text: str, lang: str, church: Church | None = None) -> str:
     return plainly(text, lang) if church is None or church.idioms else text
 
 
+def prepare(langs: Sequence[str]) -> None:
+    """Read what `given` needs now: in a service there may be no file descriptor left."""
+    for lang in langs:
+        plainly("", lang)
+
+
 def in_digits(text: str, lang: str) -> str:
     """Return a text with its years, times, shares and large numbers in digits.
 

@@ -319,7 +319,8 @@ class Gemma:
 
     def _prompt(self, text: str) -> tuple[list[int], int, int]:
         """Return the prompt's tokens, how many are its head, and how many its answer may have."""
-        prompt = prompts.render(self._style, text, self._source, self.target)
+        borrows = prompts.copies(self._path)
+        prompt = prompts.render(self._style, text, self._source, self.target, borrows=borrows)
         spoken = self._llama.tokenize(prompt.text, special=False)
         head = [*self._llama.begin, *self._llama.tokenize(prompt.head, special=True)]
         tokens = [*head, *spoken, *self._llama.tokenize(prompt.tail, special=True)]
