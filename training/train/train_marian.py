@@ -190,7 +190,7 @@ def main() -> None:
         print(f"before training: {evaluate()}", flush=True)
     train(
         model,
-        optimizers(model, "layer_", args.muon_rate, args.adam_rate),
+        optimizers(model, "layer_", args.muon_rate, args.adam_rate, goes_on=args.init is not None),
         batches=lambda rng: (
             to(batch, args.device) for batch in batches(splits, processor, rng, utterances, shares)
         ),

@@ -52,17 +52,18 @@ def parser(description: str, minutes: float) -> argparse.ArgumentParser:
 
 
 def optimizers(
-    model: nn.Module, layers: str, muon_rate: float, adam_rate: float
+    model: nn.Module, layers: str, muon_rate: float, adam_rate: float, *, goes_on: bool = False
 ) -> list[torch.optim.Optimizer]:
     """Muon (Jordan et al., 2024, kellerjordan.github.io/posts/muon) for the matrices whose name
     contains `layers`, AdamW for all else. Muon reaches a loss in fewer steps
     than AdamW alone. It computes in bfloat16 whatever the machine: a CPU without it takes 15
-    seconds a step for that, 4 for all the rest, so there AdamW trains everything."""
+    seconds a step for that, 4 for all the rest, so there AdamW trains everything. The matrices of a
+    model that `goes_on` take a tenth of its rate: at all of it they forget what they knew."""
     adam = functools.partial(
         torch.optim.AdamW, lr=adam_rate, betas=(0.9, 0.98), weight_decay=0.0, fused=True
     )
     if product_type(next(model.parameters()).device.type) != torch.bfloat16:
-        return [adam(model.parameters())]
+        return [adam(model.parameters(), lr=adam_rate / 10 if goes_on else adam_rate)]
     named = list(model.named_parameters())
     hidden = [p for name, p in named if p.ndim == 2 and layers in name]
     rest = [p for name, p in named if p.ndim != 2 or layers not in name]
