@@ -25,20 +25,17 @@ help:  ## Show this list
 	$(BIN)/python -m pip install --quiet --require-hashes --no-deps -r requirements-build.lock
 	@. scripts/llama_build.sh && \
 	  scripts/timed.sh "Installing what the daemon needs." \
-	  $(BIN)/python -m pip install --quiet --no-build-isolation --require-hashes --no-deps \
-	  --find-links wheels/index.html -r requirements.lock
+	  scripts/pip.sh --no-build-isolation --find-links wheels/index.html -r requirements.lock
 	$(BIN)/python -m pip install --quiet --no-build-isolation --no-deps --editable .
 	@touch $@
 
 .venv/dev: requirements-dev.lock .venv/runtime
-	@scripts/timed.sh "Installing what the tests need." \
-	  $(BIN)/python -m pip install --quiet --require-hashes --no-deps -r requirements-dev.lock
+	@scripts/timed.sh "Installing what the tests need." scripts/pip.sh -r requirements-dev.lock
 	@touch $@
 
 # Torch is not in the lock: its builds with and without CUDA are different files of one version.
 .venv/train: requirements-train.lock .venv/dev
-	@scripts/timed.sh "Installing what training and converting models needs." \
-	  $(BIN)/python -m pip install --quiet --require-hashes --no-deps -r requirements-train.lock
+	@scripts/timed.sh "Installing what training and converting models needs." scripts/pip.sh -r requirements-train.lock
 	@scripts/timed.sh "Installing torch." $(BIN)/python -m pip install --quiet torch==2.13.0
 	@touch $@
 
@@ -130,7 +127,7 @@ no_wheel := sys_platform != "linux" or (platform_machine != "x86_64" and platfor
 lock: .venv/dev  ## Pin the newest versions that fit pyproject.toml
 	$(BIN)/uv pip compile -q pyproject.toml --universal --generate-hashes --no-header --no-annotate \
 	  --no-emit-index-url --upgrade -o requirements.lock
-	printf '%s\n' 'hatchling>=1.27' editables 'scikit-build-core>=0.9.2 ; $(no_wheel)' 'cmake ; $(no_wheel)' 'ninja ; $(no_wheel)' | \
+	printf '%s\n' 'hatchling>=1.27' editables uv 'scikit-build-core>=0.9.2 ; $(no_wheel)' 'cmake ; $(no_wheel)' 'ninja ; $(no_wheel)' | \
 	  $(BIN)/uv pip compile -q - --universal --generate-hashes \
 	  --no-header --no-annotate --no-emit-index-url --upgrade -c requirements.lock -o requirements-build.lock
 	printf '%s\n' 'scikit-build-core>=0.9.2' cmake ninja ziglang | $(BIN)/uv pip compile -q - --universal --generate-hashes \
