@@ -39,6 +39,13 @@ def plural(noun: str, lang: str) -> str:
     return noun if noun in rules.no_plural else _french_plural(noun)
 
 
+def with_s(word: str) -> str:
+    """Return the regular plural of an English noun, the third person of an English verb."""
+    if re.search(r"(?:[sxz]|ch|sh)$", word):
+        return f"{word}es"
+    return re.sub(r"(?<![aeou])y$", "ie", word) + "s"
+
+
 def _spanish_plural(noun: str) -> str:
     if noun[-1] in "aeoáéó":
         return f"{noun}s"

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from pipeline.core.resources import bundled
-from pipeline.dictionary.inflection import plural
+from pipeline.dictionary.inflection import plural, with_s
 
 _FORMS: Mapping[str, Mapping[str, str]] = {
     "es": {
@@ -68,9 +68,9 @@ def borrowed(text: str, source: str, target: str) -> str:
         if noun is None or (noun.needs_determiner and not before):
             return match[0]
         forms = _FORMS[target].get(before, "").split()
-        written = _with(forms[noun.form], noun) if noun.form < len(forms) else noun.text
         if forms and noun.form >= len(forms):
             return match[0]  # "a wolves"
+        written = _with(forms[noun.form], noun) if forms else noun.text
         return written[0].upper() + written[1:] if match[0][0].isupper() else written
 
     return pattern.sub(said, text)
@@ -110,7 +110,7 @@ def _read(said: str, written: str, target: str) -> Iterator[tuple[str, _Noun]]:
     # "El águila" is feminine: "los águilas" would be wrong.
     is_hidden = article == "el" and re.match(r"h?[aá]\w*a$", noun)
     if not is_many and not is_hidden and (others := _plural(noun, target)):
-        yield many or english_plural(one), _Noun(others, _MANY + is_feminine, needs, elides)
+        yield many or with_s(one), _Noun(others, _MANY + is_feminine, needs, elides)
 
 
 def _plural(noun: str, target: str) -> str:
@@ -119,10 +119,3 @@ def _plural(noun: str, target: str) -> str:
     if rest and not rest.startswith(("de ", "d'", "à ")):
         return ""
     return " ".join(filter(None, (plural(first, target), rest)))
-
-
-def english_plural(noun: str) -> str:
-    """Return the regular plural of an English noun."""
-    if re.search(r"(?:s|x|z|ch|sh)$", noun):
-        return f"{noun}es"
-    return re.sub(r"(?<![aeou])y$", "ie", noun) + "s"

@@ -113,11 +113,14 @@ def language(code: str) -> str:
 
 def copies(model: Path) -> bool:
     """Whether a starter copies nouns of its target language: the tiny one garbles them."""
-    return bundled("models", "tiny") not in model.absolute().parents
+    return not _ships(model, "tiny")
 
 
 def style_for(model: str | Path) -> Style:
     """Return the style that fits a model: those that ship have their own."""
-    folders = Path(model).absolute().parents
-    ships = (str(model) == name or bundled("models", name) in folders for name in SHIPPED_MODELS)
-    return "starter" if any(ships) else "translategemma"
+    ships = any(_ships(model, name) for name in SHIPPED_MODELS)
+    return "starter" if ships else "translategemma"
+
+
+def _ships(model: str | Path, name: str) -> bool:
+    return str(model) == name or bundled("models", name) in Path(model).absolute().parents

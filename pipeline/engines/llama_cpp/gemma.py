@@ -94,6 +94,7 @@ class Gemma:
         self._path = path
         self._section = section
         self._style = prompts.style_for(path) if prompt == "auto" else prompt
+        self._borrows = prompts.copies(path)
         self._source = source
         self.target = target  # may change between calls
         # Share 0: processes before this one have died on the GPU, with less and less of it.
@@ -319,8 +320,7 @@ class Gemma:
 
     def _prompt(self, text: str) -> tuple[list[int], int, int]:
         """Return the prompt's tokens, how many are its head, and how many its answer may have."""
-        borrows = prompts.copies(self._path)
-        prompt = prompts.render(self._style, text, self._source, self.target, borrows=borrows)
+        prompt = prompts.render(self._style, text, self._source, self.target, borrows=self._borrows)
         spoken = self._llama.tokenize(prompt.text, special=False)
         head = [*self._llama.begin, *self._llama.tokenize(prompt.head, special=True)]
         tokens = [*head, *spoken, *self._llama.tokenize(prompt.tail, special=True)]
