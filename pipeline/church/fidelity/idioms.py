@@ -167,7 +167,7 @@ def _idiom(said: str, plain: str, lang: str) -> _Idiom:
     pattern = _TOKEN.sub(looked_for, pattern)
     found = re.compile(rf"(?<!\w){pattern}(?!\w)", re.IGNORECASE)
     is_verb = re.fullmatch(r"~\w+", said) is not None
-    words = verb if is_verb else sorted(fixed, key=len)[-1:]
+    words = verb if is_verb else [max(fixed, key=len)] if fixed else []
     return _Idiom(found, plain, frozenset(words), verb, is_verb or said.endswith(_PREDICATE))
 
 
