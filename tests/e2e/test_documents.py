@@ -7,6 +7,7 @@ and needs nothing else is run. A command that is new in a document is in `RUN` o
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import runpy
 import shlex
@@ -115,6 +116,9 @@ WORD = (
 )
 
 
+_OF_MAKE = {"ARGS", "MAKEFLAGS", "MAKEOVERRIDES", "MFLAGS"}
+
+
 class _Accepted(BaseException):
     """A command line was parsed; the work would begin now."""
 
@@ -192,9 +196,11 @@ def steps(printed: str) -> list[tuple[str, ...]]:
 
 
 def make(each: Printed) -> subprocess.CompletedProcess[str]:
+    # The ARGS of a `make test` around these tests would reach every target through MAKEFLAGS.
+    env = {name: value for name, value in os.environ.items() if name not in _OF_MAKE}
     return subprocess.run(
         ["make", "--dry-run", "--no-print-directory", *each.words[1:]],
-        cwd=ROOT, capture_output=True, text=True, check=False,
+        cwd=ROOT, env=env, capture_output=True, text=True, check=False,
     )  # fmt: skip
 
 

@@ -57,11 +57,11 @@ def test_what_a_sentence_has_to_say_is_counted(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_gemma_is_asked_as_it_was_trained(tmp_path: Path) -> None:
-    (weights,) = bundled("models", "tiny", "gemma").glob("*.gguf")
+    (weights,) = bundled("models", "starter", "gemma").glob("*.gguf")
     copy = tmp_path / "trained.gguf"
     shutil.copyfile(weights, copy)
     loaded = load(flags={"session.directory": str(tmp_path)})
-    models = ("tiny", str(copy))
+    models = ("starter", str(copy))
     made = compare_translators(loaded, "gemma", models, [GATE], prompt="starter")
     assert made.prompt == "starter"
     assert all(each.difference.difference == 0 for each in made.measured)
