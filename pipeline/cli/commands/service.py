@@ -6,6 +6,7 @@ import argparse
 import shutil
 import subprocess
 import sys
+import time
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -26,6 +27,7 @@ from pipeline.cli.options import (
 )
 from pipeline.config.schema import Settings
 from pipeline.core.errors import ServerError
+from pipeline.records.events import EventRecord
 from pipeline.server.addresses import health_at, own_address, owner
 from pipeline.server.operator_token import kept_token
 from pipeline.server.routes import DOWN
@@ -43,6 +45,7 @@ _PAGES = {
 _WITH_TOKEN = ("operator", "services", "dashboard")
 _LAST_WORDS_S = 20.0
 """What a stop takes beyond session.drain_s: the record, the displays, the engines."""
+_FOLLOW_S = 1.0
 _KNOWN = ("type", "utc", "event")
 _SAYS = {
     "status": "Say what the running service does; exit code 1 where none captions.",
@@ -58,7 +61,12 @@ def add(commands: Commands) -> None:
         parser = add_command(commands, name, run, _SAYS[name])
         if name == "logs":
             parser.add_argument("session", nargs="?", default="", help=SESSION)
-            parser.add_argument("--follow", "-f", action="store_true", help="go on with new lines")
+            parser.add_argument(
+                "--follow",
+                "-f",
+                action="store_true",
+                help="go on with new lines, until the service ends",
+            )
             add_sessions(parser)
             continue
         if name == "open":
@@ -177,14 +185,26 @@ def _logs(arguments: argparse.Namespace) -> int:
     arguments.session = arguments.session or "last"
     folder = session_of(arguments)
     print(f"Events of {folder.name}; the log is in the window of `run`.", file=sys.stderr)
-    for event in Session(folder).events:
-        if event.event == "models":  # `models list` says it better
-            continue
-        at = datetime.fromisoformat(event.utc).astimezone()
-        fields = asdict(event).items()
-        said = [f"{key}={value}" for key, value in fields if key not in _KNOWN and value]
-        print(f"{at:%H:%M:%S}  {event.event:<10}", *said)
-    return 0
+    told = 0
+    while True:
+        # Asked before reading, so that nothing is missed that was written at the end.
+        is_over = not arguments.follow or not in_use(folder / JOURNAL)
+        events = Session(folder).events
+        for event in events[told:]:
+            _tell(event)
+        if is_over:
+            return 0
+        told = len(events)
+        time.sleep(_FOLLOW_S)
+
+
+def _tell(event: EventRecord) -> None:
+    if event.event == "models":  # `models list` says it better
+        return
+    at = datetime.fromisoformat(event.utc).astimezone()
+    fields = asdict(event).items()
+    said = [f"{key}={value}" for key, value in fields if key not in _KNOWN and value]
+    print(f"{at:%H:%M:%S}  {event.event:<10}", *said, flush=True)
 
 
 def _open(arguments: argparse.Namespace) -> int:

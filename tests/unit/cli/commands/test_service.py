@@ -5,17 +5,22 @@ from __future__ import annotations
 import errno
 import os
 import signal
+import time
 import webbrowser
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import orjson
 import psutil
 import pytest
 
 from pipeline.cli.commands.service import lines
 from pipeline.cli.main import main
 from pipeline.config.schema import Server
+from pipeline.core.files import try_lock
 from pipeline.records.events import EndEvent
 from pipeline.server.addresses import unbound
+from pipeline.session.reader import JOURNAL
 from scripts.support.journal import message, session
 from scripts.support.program import Program, started
 
@@ -119,3 +124,24 @@ def test_without_systemd_the_events_of_a_session_are_shown(
     monkeypatch.setenv("PATH", str(folder))
     assert main(["logs"]) == 0
     assert "end        unfinished=2 audio_s=60.0" in capsys.readouterr().out
+
+
+def test_the_events_of_a_session_are_followed_until_it_ends(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(folder))
+    told: list[str] = []
+    (going_on,) = (folder / "sessions").glob("2*")
+    with (going_on / JOURNAL).open("rb") as held, ThreadPoolExecutor(1) as aside:
+        assert try_lock(held.fileno())
+        following = aside.submit(main, ["logs", "-f"])
+        while "audio_s=60.0" not in "".join(told):
+            told.append(capsys.readouterr().out)
+            time.sleep(0.01)
+        again = EndEvent(utc="2026-11-22T09:41:00.000Z", unfinished=0, audio_s=90.0)
+        with (going_on / "diagnostics.jsonl").open("ab") as diagnostics:
+            diagnostics.write(orjson.dumps(again) + b"\n")
+        held.close()
+        assert following.result(30) == 0
+    told.append(capsys.readouterr().out)
+    assert "".join(told).count("audio_s=60.0") == "".join(told).count("audio_s=90.0") == 1
