@@ -217,6 +217,13 @@ class NameWords(_Table):
     """Behind a name and a comma these say that somebody is called: "Grace, would you"."""
 
 
+class SpellingRules(_Table):
+    """[spelling]"""
+
+    contractions: tuple[tuple[Pattern, str], ...]
+    """Two words that are written as one: what is found, and what it becomes."""
+
+
 class LanguageWords(_Table):
     """A whole file."""
 
@@ -227,6 +234,7 @@ class LanguageWords(_Table):
     names: NameWords | None = None
     negation: NegationWords | None = None
     inflection: InflectionWords | None = None
+    spelling: SpellingRules | None = None
 
 
 def read_words(toml_text: str) -> LanguageWords:

@@ -1,7 +1,7 @@
 """A final caption compared with what was said: references, numbers, negation, church words. Pure.
 
 What differs is repaired where only one repair is possible, and is marked as doubtful otherwise.
-Whatever stands outside of a repaired slot stays letter by letter.
+Whatever stands outside of a repaired slot stays letter by letter, contractions apart.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def checked(
     said, source, target = caption.transcript.text, caption.transcript.lang, caption.lang
     if source == target or not (said and caption.text):
         return caption
-    text, checks = caption.text, []
+    text, checks = contracted(caption.text, target), []
     if church.references:
         text, found = _with_references(said, text, (source, target))
         checks += found
@@ -70,9 +70,17 @@ def checked(
         people = {each.said for each in checks if each.kind == "name"}
         found = list(_terms(said, text, glossary, printed, {each.term: each for each in repairs}))
         checks += [each for each in found if each.said not in people]
-    if not checks:
+    if not checks and text == caption.text:
         return caption
     return replace(caption, text=text, stable=len(text), checks=(*caption.checks, *checks))
+
+
+def contracted(text: str, lang: str) -> str:
+    """Return a text with those words as one that a translator wrote as two: "le argent"."""
+    words = WORDS.get(lang)
+    for two, one in words.spelling.contractions if words and words.spelling else ():
+        text = two.sub(one, text)
+    return text
 
 
 def _with_references(said: str, text: str, langs: tuple[str, str]) -> tuple[str, list[Check]]:
