@@ -129,6 +129,7 @@ class Hub:
             health=self._healthz,
             address=lambda: self.audience_address,
             boards=lambda: self._boards,
+            past=lambda: self._past.readers == "everyone",
             down=down,
             subtitles=subtitles,
             voices=voices,

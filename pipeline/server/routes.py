@@ -42,6 +42,7 @@ class Endpoints:
         health: Callable[[], Mapping[str, Any]],
         address: Callable[[], str],
         boards: Callable[[], Boards],
+        past: Callable[[], bool] = lambda: False,
         down: frozenset[State] = DOWN,
         subtitles: LiveSubtitles | None = None,
         voices: VoiceStreams | None = None,
@@ -49,14 +50,16 @@ class Endpoints:
         """Take the pages.
 
         `health` gives the fields of /healthz, `state` among them: in one of `down` it answers 503.
-        `address` gives the audience page's address, `boards` what can be read there. Without
-        `subtitles` there are none for streams, without `voices` nothing can be heard.
+        `address` gives the audience page's address, `boards` what can be read there, `past` whether
+        everybody may read services that are over. Without `subtitles` there are none for streams,
+        without `voices` nothing can be heard.
         """
         self._pages = pages
         self._metrics = metrics
         self._health = health
         self._address = address
         self._boards = boards
+        self._past = past
         self._down = down
         self._subtitles = subtitles
         self._voices = voices or VoiceStreams((), 0)
@@ -86,8 +89,9 @@ class Endpoints:
             case "/metrics":
                 response = respond(HTTPStatus.OK, self._metrics.exposition(), CONTENT_TYPE)
             case "/address":
-                body = orjson.dumps({"address": self._address(), "langs": self._boards().langs})
-                response = respond(HTTPStatus.OK, body, "application/json")
+                body = {"address": self._address(), "langs": self._boards().langs}
+                told = orjson.dumps(body | {"past": self._past()})
+                response = respond(HTTPStatus.OK, told, "application/json")
             case "/qr.svg" | "/wifi.svg":
                 response = self._code(request)
             case path if path == VOICE or path.startswith(f"{VOICE}/"):

@@ -34,7 +34,7 @@ def test_the_page_for_the_wall_shows_the_secure_address(hall: DisplayServer, vis
     page = visit("/join", ignore_https_errors=True)
     expect(page.get_by_text(hall.url.removeprefix("https://")).first).to_be_visible()
     told = page.evaluate("fetch('/address').then((answer) => answer.json())")
-    assert told == {"address": f"{hall.url}/", "langs": ["es", "en"]}
+    assert told == {"address": f"{hall.url}/", "langs": ["es", "en"], "past": False}
 
 
 def test_http_at_this_port_explains_the_warning_and_leads_on(

@@ -102,6 +102,10 @@ def test_everyone_reads_in_their_own_language_where_a_setting_says_so(
     hall.close()
     hall.server["past_services"] = "everyone"
     hall.open()
+    phone = visit("/?lang=es", locale="es-MX")
+    phone.locator("#open").click()
+    phone.locator("#settings").get_by_role("link", name="Cultos anteriores").click()
+    expect(phone.get_by_role("heading", name="Cultos anteriores")).to_be_visible()
     page = visit("/services", locale="es-MX")
     expect(page.get_by_role("heading", name="Cultos anteriores")).to_be_visible()
     expect(page.locator("html")).to_have_attribute("lang", "es")

@@ -37,6 +37,7 @@ export class Settings {
   /** Open the sheet. */
   open() {
     if (this.#dialog.open) return;
+    this.#offerPast();
     if (this.#dialog.showModal) this.#dialog.showModal();
     else this.#dialog.setAttribute("open", ""); // A browser from before 2022: it covers nothing, but it is there.
   }
@@ -66,6 +67,16 @@ export class Settings {
   #close() {
     if (this.#dialog.close) this.#dialog.close();
     else this.#dialog.removeAttribute("open");
+  }
+
+  /** Lead to past services where the church lets everybody read them. */
+  async #offerPast() {
+    try {
+      const { past } = await (await fetch("/address")).json();
+      this.#find("past").hidden = !past;
+    } catch {
+      // The hall's Wi-Fi: the next opening asks again.
+    }
   }
 
   #find(id) {

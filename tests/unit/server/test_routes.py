@@ -16,7 +16,11 @@ async def test_the_address_is_told_in_words_and_as_a_code(named: str) -> None:
         address = named or f"http://127.0.0.1:{service.hub.port}/"
         reply = await service.get("/address")
         assert (reply.status, reply.headers["content-type"]) == (200, "application/json")
-        assert orjson.loads(reply.body) == {"address": address, "langs": ["es", "en"]}
+        assert orjson.loads(reply.body) == {
+            "address": address,
+            "langs": ["es", "en"],
+            "past": False,
+        }
         code = await service.get("/qr.svg")
         assert (code.status, code.headers["content-type"]) == (200, "image/svg+xml")
         assert code.body == qr_svg(address)
