@@ -195,6 +195,8 @@ class Alternative:
     whole_logprob: float
     """The mean with the end behind the text, which tells a text that breaks off from a whole one.
     """
+    part: int = 0
+    """Which sentence of the text it translates, where each is translated by itself."""
 
 
 @dataclass(frozen=True, slots=True)

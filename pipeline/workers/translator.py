@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import queue
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from statistics import fmean
 from typing import TypeAlias
 
 from pipeline.church.fidelity.given_text import given, prepare
@@ -23,6 +24,7 @@ from pipeline.records.quality import agreement
 from pipeline.text.language_check import OutputLanguage, gibberish
 from pipeline.text.local_agreement import revised_words
 from pipeline.text.sentence_end import HALF
+from pipeline.text.sentences import split
 from pipeline.workers.base import FAULTS_IN_A_ROW, Worker, WorkLog, is_unusable
 from pipeline.workers.degradation import Degradation
 from pipeline.workers.queues import Draft, DraftQueue, Retranslation
@@ -268,24 +270,44 @@ class Translate(Worker):
         made = caption.translation
         if made is None or not made.alternatives or self._scorer is None:
             return caption, None
-        texts = [each.text for each in made.alternatives]
+        found: list[list[Alternative]] = []
+        for each in made.alternatives:
+            found += [[] for _ in range(each.part + 1 - len(found))]
+            found[each.part].append(each)
+        said = self._given(caption)
+        # Of several sentences each is judged by itself, as it was translated.
+        told = [said] if len(found) == 1 else split(said)
+        if len(told) != len(found):
+            return replace(caption, translation=replace(made, alternatives=())), None
+        stands = [stood] if len(found) == 1 else [*split(stood), *[""] * len(found)]
+        chosen = [self._best_of(*each) for each in zip(told, found, stands, strict=False)]
+        text = " ".join(best.text for best, _ in chosen)
+        made = replace(made, alternatives=())
+        if text != made.text:
+            sizes = [len(best.text) for best, _ in chosen]
+            logprob = fmean((best.avg_logprob for best, _ in chosen), sizes)
+            made = replace(made, text=text, avg_logprob=logprob, repairs=())
+        score = chosen[0][1] if len(chosen) == 1 else None
+        return replace(caption, text=text, translation=made), score
+
+    def _best_of(
+        self, said: str, found: Sequence[Alternative], stood: str
+    ) -> tuple[Alternative, _Score | None]:
+        """Return the likeliest translation of a text, and what the quick translator gives it."""
+        assert self._scorer is not None  # noqa: S101 - `_best` has looked
         try:
-            scores = self._scorer.score(self._given(caption), texts)
+            scores = self._scorer.score(said, [each.text for each in found])
         except EngineError:
             scores = []
 
-        def weight(found: tuple[Alternative, _Score]) -> float:
-            own, (mean, _) = found
+        def weight(scored: tuple[Alternative, _Score]) -> float:
+            own, (mean, _) = scored
             changed = revised_words(stood, own.text)
             return own.whole_logprob + _SECOND * mean - _TAKEN_BACK * changed
 
-        scored = zip(made.alternatives, scores, strict=False)
+        scored = zip(found, scores, strict=False)
         usable = [each for each in scored if not gibberish(each[0].text, self._lang)]
-        best, score = max(usable, key=weight, default=(made.alternatives[0], None))
-        made = replace(made, alternatives=())
-        if best.text != made.text:
-            made = replace(made, text=best.text, avg_logprob=best.avg_logprob, repairs=())
-        return replace(caption, text=made.text, translation=made), score
+        return max(usable, key=weight, default=(found[0], None))
 
     def _given(self, caption: Caption) -> str:
         """Return the text that the translators got."""

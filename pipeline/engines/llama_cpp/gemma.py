@@ -55,6 +55,41 @@ _QUICK_S = 1.0
 _STANDS = Bias(standing=0.35, tail=0.2, final=0.5)
 
 
+def _by_sentence(
+    draft: str, standing: Standing | None, count: int
+) -> list[tuple[str, Standing | None]]:
+    """Return `count` sentences of a draft, each with what of it stands on screen.
+
+    All are empty where it has another number of them: then nobody knows what belongs together.
+    """
+    told = sentences.split(draft) if count > 1 else [draft]
+    found: list[tuple[str, Standing | None]] = []
+    end = 0
+    for sentence in told if len(told) == count else [""] * count:
+        start = draft.find(sentence, end)
+        end = start + len(sentence)
+        if standing is None:
+            found.append((sentence, None))
+            continue
+        target, was_final = (
+            min(max(0, stands - start), len(sentence))
+            for stands in (standing.target, standing.was_final)
+        )
+        found.append((sentence, Standing(target=target, was_final=was_final)))
+    return found
+
+
+def _alternatives(parts: Sequence[Translation]) -> tuple[Alternative, ...]:
+    """Return those of all sentences; one that was not searched for has its only answer."""
+    if not any(part.alternatives for part in parts):
+        return ()
+    found: list[Alternative] = []
+    for number, part in enumerate(parts):
+        only = Alternative(part.text, part.avg_logprob or 0.0, part.avg_logprob or 0.0)
+        found += [replace(each, part=number) for each in part.alternatives or (only,)]
+    return tuple(found)
+
+
 class _Settings(TypedDict):
     threads: int
     context: int
@@ -175,28 +210,33 @@ class Gemma:
         not decide what is made. (Sums of another order may tip the scales between two equally
         likely tokens, on a GPU above all.) With `standing` it does: its tokens stay where the model
         is hardly surer of others, those above all that are committed on screen.
-        Missing terms of `wanted` are put in. The alternatives of a text of one part are `rivals`
-        and answers that part from the first one where it was least sure.
+        Missing terms of `wanted` are put in. The alternatives are `rivals` and answers that part
+        from the first one where it was least sure. A starter translates sentence by sentence, which
+        is what it has learnt: its rivals of each of several are the draft's.
         Raises EngineError: `final-late` after `deadline_s`, `text-too-long` for a word that does
         not fit into the context, `gemma-failed` for what llama.cpp refuses; EngineCancelledError.
         """
-        begun = self._draft(draft, standing)
         parts: list[Translation] = []
         check, grow = until_deadline(self), growing(on_text, parts)
         # Asked for nothing, a model would make something up.
         if not text.strip():
             return Translation("", self.name)
         try:
-            pack = list(sentences.pack(text, self._fits))
-            rivals = rivals if len(pack) == 1 else None
-            for part, _, terms in by_part(text, pack, wanted):
-                done = self._part(part, check, grow, begun, terms, rivals=rivals)
-                # A draft begins with what the first part says, and would lure a later one.
-                begun = replace(begun, bias=Bias())
+            whole = sentences.split(text) if self._style == "starter" else [text]
+            cut = [piece for each in whole for piece in sentences.pack(each, self._fits)]
+            begun = _by_sentence(draft, standing, len(cut))
+            for (part, _, terms), (own, stands) in zip(
+                by_part(text, cut, wanted), begun, strict=True
+            ):
+                others = rivals if len(cut) == 1 or rivals is None else [own] * bool(own)
+                done = self._part(
+                    part, check, grow, self._draft(own, stands), terms,
+                    quick_s=_QUICK_S / len(cut), rivals=others,
+                )  # fmt: skip
                 parts.append(done)
         except llama.LlamaError as error:
             raise EngineError("gemma-failed", f"{self._path.name}: {error}.") from error
-        return join(self.name, parts)
+        return replace(join(self.name, parts), alternatives=_alternatives(parts))
 
     def _part(
         self,
@@ -206,6 +246,7 @@ class Gemma:
         draft: Draft = _NOTHING,
         wanted: Sequence[WantedTerm] = (),
         *,
+        quick_s: float = _QUICK_S,
         rivals: Sequence[str] | None = None,
     ) -> Translation:
         prompt, head, cap = self._prompt(source)
@@ -227,7 +268,7 @@ class Gemma:
         words, began_s = WholeWords(self.target, grow), time.monotonic()
         written = decoding.write(draft, words.add, rivals=rivals is not None)
         # Whoever needed long for one answer would be late with several.
-        is_quick = time.monotonic() - began_s < _QUICK_S
+        is_quick = time.monotonic() - began_s < quick_s
         made = written.tokens
         kept = repetition.cut(made, written.loop, repeats) if written.loop else made
         answer = Answer(source, prompt, kept, self._text(kept), written.mean)

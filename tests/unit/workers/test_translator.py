@@ -480,6 +480,15 @@ class LooksAround(FakeTranslator):
         return Translation("amén hermana", self.name, 2, -0.2, alternatives=alternatives)
 
 
+class TakesSentences(FakeTranslator):
+    """Has two translations of each of two sentences; of both the second is the better one."""
+
+    def translate(self, *_: object, rivals: Sequence[str] | None = None) -> Translation:
+        found = [("Mal.", -0.2, 0), ("Bien.", -0.3, 0), ("Malo.", -0.2, 1), ("Bueno.", -0.3, 1)]
+        alternatives = tuple(Alternative(text, mean, mean, part) for text, mean, part in found)
+        return Translation("Mal. Malo.", self.name, 2, -0.2, alternatives=alternatives)
+
+
 class Prefers:
     """Holds one text for likely, and fails where it is told to."""
 
@@ -490,6 +499,25 @@ class Prefers:
         if self._fails:
             raise EngineError("marian-failed", "It was told to fail.")
         return [(-0.1 if each == self._text else -3.0, -3.0) for each in targets]
+
+
+def test_of_each_sentence_the_best_is_chosen() -> None:
+    reports: list[Report] = []
+    made = worker(TakesSentences("gemma"), reports, count=0)
+
+    class BySentence:
+        def score(self, text: str, targets: Sequence[str]) -> list[tuple[float, float]]:
+            wanted = {"Well.": "Bien.", "Good.": "Bueno."}.get(text)
+            return [(-0.1 if each == wanted else -3.0, -3.0) for each in targets]
+
+    made._scorer = BySentence()
+    made._drafts.get_nowait()  # the end, which would wait for this final
+    said = replace(draft(1).transcript, text="Well. Good.")
+    made.take((replace(draft(1), transcript=said), time.monotonic()))
+    (caption,) = [report for report in reports if isinstance(report, Caption)]
+    assert caption.text == "Bien. Bueno."
+    assert caption.translation is not None
+    assert caption.translation.avg_logprob == pytest.approx(-0.3)
 
 
 @pytest.mark.parametrize(

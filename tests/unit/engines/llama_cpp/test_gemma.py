@@ -4,6 +4,7 @@ import ctypes
 import itertools
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -527,8 +528,28 @@ class TestSearch:
         # What has nothing to do with the text, and what breaks off, are worse than the whole.
         assert max(by_text[each] for each in rivals) < by_text[first.text] - 0.5
 
-    def test_a_text_of_several_parts_has_none(self, gguf: Path) -> None:
-        assert loaded(gguf, context=256).translate(PSALM * 2, rivals=()).alternatives == ()
+    def test_each_sentence_has_its_own(self, gemma: Gemma, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("pipeline.engines.llama_cpp.gemma._QUICK_S", 60.0)
+        said = ("The Lord is my shepherd.", "He leads me.")
+        apart = [gemma.translate(text).text for text in said]
+        made = gemma.translate(" ".join(said), draft="El Señor pastorea. Me guía.", rivals=())
+        assert made.text == " ".join(apart)
+        for number, (text, drafted) in enumerate(
+            zip(apart, ("El Señor pastorea.", "Me guía."), strict=True)
+        ):
+            found = [each.text for each in made.alternatives if each.part == number]
+            assert found[0] == text
+            assert drafted in found
+        # Nobody knows which of two a draft of one sentence belongs to.
+        alone = gemma.translate(" ".join(said), draft="El Señor pastorea", rivals=())
+        assert "El Señor pastorea" not in [each.text for each in alone.alternatives]
+
+    def test_what_stands_is_kept_sentence_by_sentence(self, gguf: Path) -> None:
+        engine, said = loaded(gguf), "The Lord is my shepherd. He leads me."
+        engine.bias = replace(engine.bias, standing=0.9, tail=0.9)
+        draft = "El Señor es mi pastor. Él me conduce."
+        kept = engine.translate(said, draft=draft, standing=Standing(target=len(draft)))
+        assert kept.text == draft != engine.translate(said).text
 
     def test_nobody_who_does_not_want_it_any_more_waits_for_it(self, gguf: Path) -> None:
         engine = loaded(gguf)

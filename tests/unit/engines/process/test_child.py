@@ -105,7 +105,7 @@ def test_scores_and_alternatives_come_back(monkeypatch: pytest.MonkeyPatch) -> N
     _, scored, found = ask(asked, TRANSLATE | {"rivals": ["Así sea"]})
     assert scored["value"] == {"scores": [[-4.0, -7.0], [-4.0, -4.0]]}
     (other,) = found["value"]["alternatives"]
-    assert other == {"text": "Así sea", "avg_logprob": -1.0, "whole_logprob": -2.0}
+    assert other == {"text": "Así sea", "avg_logprob": -1.0, "whole_logprob": -2.0, "part": 0}
 
 
 def test_an_error_keeps_its_kind_its_code_and_its_fix(monkeypatch: pytest.MonkeyPatch) -> None:
