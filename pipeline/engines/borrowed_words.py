@@ -33,9 +33,18 @@ _FORMS: Mapping[str, Mapping[str, str]] = {
 _BEFORE_VOWEL = {"le": "l'", "la": "l'", "ma": "mon ", "sa": "son "}
 _MANY = 2
 _ABSTRACT = re.compile(r"(?:tion|ness|ity|ment|ship|hood|ism|[ae]nce|cy)$")
+_VERB_FOLLOWS = re.compile(
+    r"\b(?:to|not|n.t|will|would|can|could|shall|should|may|might|must|do|does|did|let's|please|never|"
+    r"always|just|I|you|we|they|he|she|it|who|that)\s+$",
+    re.IGNORECASE,
+)
+"""A word without determiner behind one of these may be a verb: "to plunder", "we treasure"."""
 _BEGINS = re.compile(r"(?:^|[a-z]{3,}[.!?]['\"’”)]*\s+)$")
 """A capital behind it is that of a sentence; elsewhere it is a name's."""
-_ARTICLE = re.compile(r"(?P<article>el|la|los|las|le|les|l')\s*(?P<noun>.+?)(?P<gender> [mf])?$")
+_WORD = re.compile(r"\s(\w+)")
+_ARTICLE = re.compile(
+    r"(?P<article>(?:el|la|los|las|le|les)(?=\s)|l')\s*(?P<noun>.+?)(?P<gender> [mf])?$"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +62,10 @@ class _Noun:
 
 def borrowed(text: str, source: str, target: str) -> str:
     """Return a text in which the nouns of languages/words stand in the target language."""
-    nouns, pattern = _nouns(f"{source}-{target}", target)
+    nouns, pattern = _nouns(source, target)
     if pattern is None:
         return text
+    heads = _heads(source)
 
     def said(match: re.Match[str]) -> str:
         word, before = match["noun"], (match["determiner"] or "").lower()
@@ -65,7 +75,12 @@ def borrowed(text: str, source: str, target: str) -> str:
             # "Olive brought plums": a single thing has a determiner, so this is a name.
             if noun and noun.form < _MANY and not _ABSTRACT.search(word):
                 return match[0]
-        if noun is None or (noun.needs_determiner and not before):
+        behind = _WORD.match(text, match.end())
+        if behind and behind[1] in heads:
+            return match[0]
+        if noun is None or (
+            not before and (noun.needs_determiner or _VERB_FOLLOWS.search(text[: match.start()]))
+        ):
             return match[0]
         forms = _FORMS[target].get(before, "").split()
         if forms and noun.form >= len(forms):
@@ -82,8 +97,8 @@ def _with(determiner: str, noun: _Noun) -> str:
 
 
 @cache
-def _nouns(pair: str, target: str) -> tuple[Mapping[str, _Noun], re.Pattern[str] | None]:
-    file = bundled("languages", "words", f"{pair}.toml")
+def _nouns(source: str, target: str) -> tuple[Mapping[str, _Noun], re.Pattern[str] | None]:
+    file = bundled("languages", "words", f"{source}-{target}.toml")
     if not file.is_file():
         return {}, None
     lines = tomllib.loads(file.read_text("utf-8"))["nouns"]
@@ -94,6 +109,14 @@ def _nouns(pair: str, target: str) -> tuple[Mapping[str, _Noun], re.Pattern[str]
     determiners = "|".join(_FORMS[target])
     found = rf"(?<![\w'’-])(?:(?P<determiner>{determiners})\s+)?(?P<noun>{words})(?![\w-]|\s\d)"
     return nouns, re.compile(found, re.IGNORECASE)
+
+
+@cache
+def _heads(source: str) -> frozenset[str]:
+    """Return the nouns before which another one says what kind of thing they are."""
+    file = bundled("languages", "words", f"{source}.txt")
+    lines = file.read_text("utf-8").splitlines() if file.is_file() else []
+    return frozenset(word for line in lines if not line.startswith("#") for word in line.split())
 
 
 def _read(said: str, written: str, target: str) -> Iterator[tuple[str, _Noun]]:
