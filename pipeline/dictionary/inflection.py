@@ -47,12 +47,18 @@ def with_s(word: str) -> str:
 
 
 def _spanish_plural(noun: str) -> str:
-    if noun[-1] in "aeoáéó":
+    if noun[-1] in "aeioáéó":
         return f"{noun}s"
     if noun[-1] == "z":
         return f"{noun[:-1]}ces"
+    # Ciprés, cipreses; a name has no plural: Pentecostés.
+    if noun[0].islower() and (ending := re.search(r"[áéíóú](?=s$)", noun)):
+        return f"{noun[: ending.start()]}{plain(ending[0])}ses"
     if noun[-1] in "sx":
         return noun
+    if stressed := re.search(r"[aeiou](?=[^aeiouáéíóú]+en$)", noun):  # orden, órdenes
+        accented = "áéíóú"["aeiou".index(stressed[0])]
+        return f"{noun[: stressed.start()]}{accented}{noun[stressed.end() :]}es"
     if ending := re.search(r"[áéíóú](?=n$)", noun):  # the accent falls away: pasión, pasiones
         bare = plain(ending[0])
         noun = noun[: ending.start()] + bare + noun[ending.end() :]

@@ -32,6 +32,13 @@ _FORMS: Mapping[str, Mapping[str, str]] = {
 """Of each English determiner: masculine, feminine, and both plurals."""
 _BEFORE_VOWEL = {"le": "l'", "la": "l'", "ma": "mon ", "sa": "son "}
 _MANY = 2
+_HIDDEN = re.compile(r"(?:acta|ama|arca|arpa|asta|hacha|hada|alma|alga|agua|águila)\b")
+"""Feminine Spanish nouns whose singular has el: "las águilas"."""
+_BOTH_IN_PLURAL = re.compile(
+    r"(arrière-)?(beau|belle|petite?|grand|cerf|sage|rouge|porc|rond|premier|chou|pont|carte|pot|"
+    r"pied|nid|chef|arc|raz|mont|maître)-(.+)"
+)
+"""French compounds whose first word has a plural too: "petits-enfants"."""
 _ABSTRACT = re.compile(r"(?:tion|ness|ity|ment|ship|hood|ism|[ae]nce|cy)$")
 _VERB_FOLLOWS = re.compile(
     r"\b(?:to|not|n.t|will|would|can|could|shall|should|may|might|must|do|does|did|let's|please|never|"
@@ -130,9 +137,8 @@ def _read(said: str, written: str, target: str) -> Iterator[tuple[str, _Noun]]:
     is_many = article in ("los", "las", "les")
     elides = article == "l'"
     yield one, _Noun(noun, is_feminine + _MANY * is_many, needs, elides)
-    # "El águila" is feminine: "los águilas" would be wrong.
-    is_hidden = article == "el" and re.match(r"h?[aá]\w*a$", noun)
-    if not is_many and not is_hidden and (others := _plural(noun, target)):
+    is_feminine |= article == "el" and _HIDDEN.match(noun) is not None
+    if not is_many and (others := _plural(noun, target)):
         yield many or with_s(one), _Noun(others, _MANY + is_feminine, needs, elides)
 
 
@@ -141,4 +147,8 @@ def _plural(noun: str, target: str) -> str:
     first, _, rest = noun.partition(" ")
     if rest and not rest.startswith(("de ", "d'", "à ")):
         return ""
+    if target == "fr" and (parts := _BOTH_IN_PLURAL.fullmatch(first)):
+        before, one, other = parts.groups("")
+        others = other if other.startswith(("de-", "d'", "en-")) else plural(other, target)
+        return " ".join(filter(None, (f"{before}{plural(one, target)}-{others}", rest)))
     return " ".join(filter(None, (plural(first, target), rest)))

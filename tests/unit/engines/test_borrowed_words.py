@@ -30,6 +30,9 @@ FILES = sorted(bundled("languages", "words").glob("*.toml"))
             "Proverbs 3:5 is un proverbio, and he goes to First Baptist.",
         ),
         ("A wheelchair-bound man.", "A wheelchair-bound man."),
+        ("The eagles and two athletes.", "Las águilas and two atletas."),
+        ("The cypresses and search warrants.", "Los cipreses and órdenes de registro."),
+        ("The newborn baby and a cotton bag.",) * 2,
         ("The ruins of my Beatitudes.", "Las ruinas of mis Bienaventuranzas."),
         # Verbs, and nouns that only say what kind of thing another one is.
         ("God is blessing us, his blessing.", "God is blessing us, su bendición."),
@@ -49,6 +52,7 @@ def test_a_noun_takes_number_and_gender(said: str, given: str) -> None:
         ("We saw the owl and an owl.", "We saw le hibou and un hibou."),
         ("Our inheritance and her inheritances.", "Notre héritage and ses héritages."),
         ("The inheritance was short.", "L'héritage was short."),
+        ("Our grandchildren and the rainbows.", "Nos petits-enfants and les arcs-en-ciel."),
         ("My inheritance was small.", "Mon héritage was small."),
     ],
 )
