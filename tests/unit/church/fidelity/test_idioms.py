@@ -24,6 +24,11 @@ FILES = sorted(bundled("languages", "idioms").glob("*.toml"))
         ("He keeps putting his foot in his mouth.", "He keeps saying something stupid."),
         ("He cries over spilled milk.", "He laments what cannot be changed."),
         ("We are submitting to it, he submits to it.", "We are obeying it, he obeys it."),
+        ("Do not grieve the Holy Spirit.", "Do not sadden the Holy Spirit."),
+        (
+            "They grieve the loss, and he put off the trip.",
+            "They weep for the loss, and he postponed the trip.",
+        ),
         ("She drops out of school.", "She leaves school."),
         ("They were talking Al into it.", "They were persuading Al to do it."),
     ],
@@ -75,6 +80,11 @@ def test_a_verb_alone_is_taken_for_no_noun(said: str, plain: str) -> None:
         "She hung out the wash.",
         "They raised our rent by 40 dollars.",
         "He came on his own donkey.",
+        "He looked up to heaven, and the Lord looked down on us.",
+        "Put off the old man; his clothes caught on fire.",
+        "A house that can't stand. Heaven and earth will pass away.",
+        "He sold all he possessed. I ate a piece of cake.",
+        "There are a handful of people. Be sober, be vigilant.",
         "The bush burned, and the milk was spilled.",
     ],
 )
