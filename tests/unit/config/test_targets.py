@@ -159,4 +159,5 @@ def test_what_is_printed_of_a_target_is_what_it_sets(tmp_path: Path) -> None:
     assert printed == ({"lang": "fr", "rest": True, "partial": {}, "final": own},)
     (french,) = settings.by_target()
     assert (french.translate.final.threads, french.translate.final.context) == (4, 1024)
-    assert settings.translate.final.search and not french.translate.final.search
+    assert settings.translate.final.search
+    assert not french.translate.final.search
