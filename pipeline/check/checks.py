@@ -243,7 +243,7 @@ def _sessions(directory: Path, settings: Settings) -> Passed:
         finally:
             shutil.rmtree(folder)
     except OSError as error:
-        raise unwritable(directory, error.strerror or str(error)) from None
+        raise unwritable(directory, error) from None
     finally:
         # A folder made by this user might be closed to the one that the service runs as.
         for folder in new:

@@ -18,7 +18,7 @@ from pydantic import TypeAdapter, ValidationError
 from pipeline.config.loader import leaves
 from pipeline.config.schema import Settings
 from pipeline.core.errors import StarkError
-from pipeline.core.files import WholeFile
+from pipeline.core.files import write_whole
 from pipeline.core.timestamps import utc_now
 from pipeline.protocol.messages import CheckResult, LastCheck
 
@@ -115,12 +115,11 @@ def keep(directory: Path, results: Iterable[Result], settings: Settings | None =
         CheckResult(test=r.name, verdict=r.verdict, line=r.message, fix=r.fix) for r in results
     )
     ok = all(result.verdict != "failed" for result in kept)
-    file = WholeFile(directory / FILE)
-    file.content = orjson.dumps(
+    content = orjson.dumps(
         _Kept(utc=utc_now(), ok=ok, results=kept, settings=_of(settings) if settings else {}),
         option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE,
     )
-    file.flush()
+    write_whole(directory / FILE, content)
 
 
 def last_check(directory: Path, in_force: Settings | None = None) -> LastCheck | None:

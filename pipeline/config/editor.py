@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from pipeline.config.spelling import EXPERT, without_expert
-from pipeline.core.errors import ConfigError
+from pipeline.core.errors import ConfigError, writing
 from pipeline.core.files import sync, write_whole
 
 Value: TypeAlias = bool | int | float | str
@@ -84,17 +84,12 @@ def write(
         return "", None
     # With its time: the copy of a later change must not take the place of an earlier one.
     copy = file.with_name(f"{file.name}.{now:%Y%m%d-%H%M%S}.bak") if old else None
-    try:
+    fix = "Run it as the user that owns the file, or put the lines in by hand."
+    with writing(file, ConfigError, "config-unwritable", fix):
         if copy is not None:
             shutil.copy2(file, copy)
             sync(copy)  # on the disk before the file that it is the copy of is replaced
         write_whole(file, new.encode(), like=file.stat() if file.exists() else None)
-    except OSError as error:
-        raise ConfigError(
-            "config-unwritable",
-            f"{file} cannot be written: {error.strerror}.",
-            "Run it as the user that owns the file, or put the lines in by hand.",
-        ) from None
     return diff, copy
 
 

@@ -39,6 +39,9 @@ from pipeline.config.section import (
     WebAddress,
 )
 from pipeline.config.targets import (
+    Final,
+    Partial,
+    Prompt,
     Target,
     refuse_alike,
     refuse_doubled,
@@ -187,43 +190,12 @@ class Church(Section):
         return colour
 
 
-class Partial(OnServer):
-    """[translate.partial]"""
-
-    engine: Literal["marian", "none", "openai"] = "marian"
-    model: ModelName = "auto"
-    threads: Threads = 1
-    prompt: Literal["auto", "translategemma", "starter", "examples"] = "auto"
-    deadline_s: Annotated[float, Field(gt=0, le=60)] = 2.0
-    local: Text = ""
-
-
-class Final(OnServer):
-    """[translate.final]"""
-
-    engine: Literal["gemma", "marian", "openai"] = "gemma"
-    model: ModelName = "auto"
-    prompt: Literal["auto", "translategemma", "starter", "examples"] = "auto"
-    gpu_layers: Annotated[int, Field(ge=-1, le=1000)] = 0
-    # Two are quicker where nothing else runs, and slower where something does (docs/MODELS.md).
-    threads: Threads = 1
-    context: Annotated[int, Field(ge=256, le=131_072)] = 2048
-    batch: Annotated[int, Field(ge=32, le=4096)] = 128
-    # Few: on a slow CPU more tokens at once take nearly as long as one after the other.
-    draft: Annotated[int, Field(ge=0, le=16)] = 2
-    requests: Annotated[int, Field(ge=1, le=100)] = 5
-    stream: Annotated[bool, NEXT_UTTERANCE] = True
-    deadline_s: Annotated[float, Field(gt=0, le=600), NEXT_UTTERANCE] = 8.0
-    stability: Annotated[Literal["calm", "best"], NEXT_UTTERANCE] = "calm"
-    search: Annotated[bool, NEXT_UTTERANCE] = True
-
-
 class Compare(OnServer):
     """[translate.compare]"""
 
     engine: Literal["none", "gemma", "marian", "openai"] = "none"
     model: ModelName = "starter"
-    prompt: Literal["auto", "translategemma", "starter", "examples"] = "auto"
+    prompt: Prompt = "auto"
     gpu_layers: Annotated[int, Field(ge=-1, le=1000)] = 0
     threads: Threads = 1
     context: Annotated[int, Field(ge=256, le=131_072)] = 2048
@@ -295,7 +267,7 @@ class Translate(Section):
         Of a language that is spoken itself the source is another one.
         """
         source, *also = sorted(self.spoken, key=lambda each: each == target.lang)
-        own = target.model_dump(include={"partial", "final"}, exclude_none=True)
+        own = target.model_dump(include={"partial", "final"})
         if source != self.source:  # models are of a pair of languages: the first one's are not its
             own = {name: {"model": "auto"} | own[name] for name in own}
         sections = {name: getattr(self, name).model_copy(update=own[name]) for name in own}

@@ -1,45 +1,71 @@
-"""[[translate.targets]]: the target languages beside the first one. Pure."""
+"""The translators of the first target language and of [[translate.targets]] beside it. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self, TypeAlias
 
-from pydantic import Field
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from pipeline.config.model_names import ModelName
-from pipeline.config.section import Lang, OnServer, Section, Text, Threads
+from pipeline.config.section import NEXT_UTTERANCE, Lang, OnServer, Section, Text, Threads
+
+Prompt: TypeAlias = Literal["auto", "translategemma", "starter", "examples"]
 
 
-class TargetPartial(Section):
-    """`partial` of an extra target; what is None is as in [translate.partial]."""
+class Partial(OnServer):
+    """[translate.partial]"""
 
-    # None everywhere: a default here would hide what [translate.partial] says.
-    engine: Literal["marian", "none", "openai"] | None = None
-    server: Text | None = None
-    model: ModelName | None = None
-    threads: Threads | None = None
-    prompt: Literal["auto", "translategemma", "starter", "examples"] | None = None
-    deadline_s: Annotated[float, Field(gt=0, le=60)] | None = None
-    local: Text | None = None
+    engine: Literal["marian", "none", "openai"] = "marian"
+    model: ModelName = "auto"
+    threads: Threads = 1
+    prompt: Prompt = "auto"
+    deadline_s: Annotated[float, Field(gt=0, le=60)] = 2.0
+    local: Text = ""
 
 
-class TargetFinal(Section):
-    """`final` of an extra target; what is None is as in [translate.final]."""
+class Final(OnServer):
+    """[translate.final]"""
 
-    engine: Literal["gemma", "marian", "openai"] | None = None
-    server: Text | None = None
-    model: ModelName | None = None
-    prompt: Literal["auto", "translategemma", "starter", "examples"] | None = None
-    gpu_layers: Annotated[int, Field(ge=-1, le=1000)] | None = None
-    threads: Threads | None = None
-    context: Annotated[int, Field(ge=256, le=131_072)] | None = None
-    batch: Annotated[int, Field(ge=32, le=4096)] | None = None
-    draft: Annotated[int, Field(ge=0, le=16)] | None = None
-    requests: Annotated[int, Field(ge=1, le=100)] | None = None
-    stream: bool | None = None
-    deadline_s: Annotated[float, Field(gt=0, le=600)] | None = None
-    stability: Literal["calm", "best"] | None = None
+    engine: Literal["gemma", "marian", "openai"] = "gemma"
+    model: ModelName = "auto"
+    prompt: Prompt = "auto"
+    gpu_layers: Annotated[int, Field(ge=-1, le=1000)] = 0
+    # Two are quicker where nothing else runs, and slower where something does (docs/MODELS.md).
+    threads: Threads = 1
+    context: Annotated[int, Field(ge=256, le=131_072)] = 2048
+    batch: Annotated[int, Field(ge=32, le=4096)] = 128
+    # Few: on a slow CPU more tokens at once take nearly as long as one after the other.
+    draft: Annotated[int, Field(ge=0, le=16)] = 2
+    requests: Annotated[int, Field(ge=1, le=100)] = 5
+    stream: Annotated[bool, NEXT_UTTERANCE] = True
+    deadline_s: Annotated[float, Field(gt=0, le=600), NEXT_UTTERANCE] = 8.0
+    stability: Annotated[Literal["calm", "best"], NEXT_UTTERANCE] = "calm"
+    search: Annotated[bool, NEXT_UTTERANCE] = True
+
+
+def _what_is_set(self: OnServer, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+    return {key: value for key, value in dump(self).items() if key in self.model_fields_set}
+
+
+class TargetPartial(Partial):
+    """`partial` of an extra target; what is not set there is as in [translate.partial]."""
+
+    _what_is_set = model_serializer(mode="wrap")(_what_is_set)
+
+    @model_validator(mode="after")
+    def _has_server(self) -> Self:
+        return self  # it may be inherited: `refuse_incomplete` looks at both together
+
+
+class TargetFinal(Final):
+    """`final` of an extra target; what is not set there is as in [translate.final]."""
+
+    _what_is_set = model_serializer(mode="wrap")(_what_is_set)
+
+    @model_validator(mode="after")
+    def _has_server(self) -> Self:
+        return self
 
 
 class Target(Section):

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from pipeline.config.schema import Settings
 from pipeline.core.errors import DictionaryError, quoted, writing
-from pipeline.core.files import WholeFile, read_at_most
+from pipeline.core.files import read_at_most, write_whole
 from pipeline.core.resources import bundled
 from pipeline.core.types import Word
 from pipeline.dictionary.glossary_store import GlossaryStore
@@ -279,12 +279,10 @@ def _put_in_place(file: Path, content: str) -> None:
     """Write a file of the church's in one piece. Raises DictionaryError."""
     path = file.resolve()  # so that a link stays one
     mode = path.stat().st_mode if path.exists() else None
-    whole = WholeFile(path)
-    whole.content = content.encode()
     fix = f"Let the program's user write in {path.parent}, or set dictionary.file."
     with writing(file, DictionaryError, "dictionary-unwritable", fix):
         path.parent.mkdir(parents=True, exist_ok=True)
-        whole.flush()
+        write_whole(path, content.encode())
         # Another file is in its place now, with the mode of a new one.
         if mode is not None:
             path.chmod(mode)

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from pipeline.church.fidelity.doubt import DoubtModel, Evidence, dumped, gathered, of_texts
 from pipeline.church.fidelity.given_text import given
-from pipeline.core.errors import LearningError
-from pipeline.core.files import WholeFile
+from pipeline.core.errors import LearningError, writing
+from pipeline.core.files import write_whole
 from pipeline.learning.fitting import ENOUGH, FEWEST, auc, fit, is_enough, parted
 from pipeline.records.utterance import UtteranceRecord
 from pipeline.review.store import read_decisions
@@ -84,10 +84,5 @@ def fit_judge(decided: Sequence[tuple[Evidence, bool]], in_use: DoubtModel) -> F
 
 def write_judge(model: DoubtModel, file: Path) -> None:
     """Put a judge in use from the next start on. Raises LearningError."""
-    whole = WholeFile(file)
-    whole.content = dumped(model).encode()
-    try:
-        whole.flush()
-    except OSError as error:
-        message = f"{file} cannot be written: {error.strerror}."
-        raise LearningError("judge-unwritable", message) from None
+    with writing(file, LearningError, "judge-unwritable"):
+        write_whole(file, dumped(model).encode())

@@ -18,6 +18,7 @@ import psutil
 import structlog
 
 from pipeline.config.schema import Settings
+from pipeline.core.files import write_whole
 
 log = structlog.get_logger()
 
@@ -90,12 +91,10 @@ class CrashHistory:
         return entries if isinstance(entries, dict) else {}
 
     def _write(self, entries: dict[str, Any]) -> None:
-        # Renamed into place: a kill here is likely, since engines are crashing.
-        new = self._file.with_suffix(".new")
         try:
             self._file.parent.mkdir(parents=True, exist_ok=True)
-            new.write_bytes(orjson.dumps(entries, option=orjson.OPT_INDENT_2))
-            new.replace(self._file)
+            # A kill here is likely, since engines are crashing.
+            write_whole(self._file, orjson.dumps(entries, option=orjson.OPT_INDENT_2))
         except OSError as error:
             log.warning("model crashes not kept", file=str(self._file), error=error.strerror)
 

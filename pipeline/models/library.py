@@ -10,7 +10,7 @@ import hashlib
 import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -19,7 +19,7 @@ from typing import Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from pipeline.config.schema import Settings
-from pipeline.core.errors import ModelError
+from pipeline.core.errors import ModelError, writing
 from pipeline.core.files import sync, try_lock
 from pipeline.models.registry import GGUF_ROLES, Model, Role, read_registry
 
@@ -200,23 +200,22 @@ class ModelLibrary:
         folders += [half] if half.is_dir() else []
         if not folders:
             raise ModelError("model-not-pulled", f"There is no {name} in {self.directory}.")
-        with self.lock(name):
-            try:
-                for folder in folders:
-                    shutil.rmtree(folder)
-            except OSError as error:
-                raise unwritable(self.directory, error) from None
+        with self.lock(name), self._writing():
+            for folder in folders:
+                shutil.rmtree(folder)
+
+    def _writing(self) -> AbstractContextManager[None]:
+        fix = "Run this as the user who owns it, or set models.directory to another folder."
+        return writing(self.directory, ModelError, "models-unwritable", fix)
 
     @contextmanager
     def lock(self, name: str) -> Iterator[None]:
         """Lock this model against other processes. Raises ModelError (model-busy)."""
         file = self.partial(name).with_name(f"{self.partial(name).name}.lock")
-        try:
+        with self._writing():
             file.parent.mkdir(parents=True, exist_ok=True)
             # Never deleted: two processes could hold locks on two files of one name.
             handle = os.open(file, os.O_RDWR | os.O_CREAT, 0o644)
-        except OSError as error:
-            raise unwritable(self.directory, error) from None
         try:
             if not try_lock(handle):
                 message = f"{name} is being pulled by another program."
@@ -256,15 +255,6 @@ def link_or_copy(old: Path, target: Path) -> None:
         target.hardlink_to(old)
     except OSError:  # not every disk knows links
         shutil.copyfile(old, target)
-
-
-def unwritable(directory: Path, error: OSError) -> ModelError:
-    """Return the error for a folder of models that cannot be changed."""
-    return ModelError(
-        "models-unwritable",
-        f"{directory} cannot be written: {error.strerror or error}.",
-        "Run this as the user who owns it, or set models.directory to another folder.",
-    )
 
 
 def again(name: str) -> str:

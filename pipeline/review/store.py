@@ -19,7 +19,7 @@ import orjson
 from pydantic import TypeAdapter
 
 from pipeline.core.errors import ProtocolError, SessionError
-from pipeline.core.files import GrowingFile, WholeFile, try_lock
+from pipeline.core.files import GrowingFile, try_lock, write_whole
 from pipeline.core.timestamps import utc_now
 from pipeline.core.types import Word
 from pipeline.protocol.caption import Count
@@ -27,7 +27,7 @@ from pipeline.protocol.codec import parse_json
 from pipeline.records.utterance import UtteranceRecord
 from pipeline.review.wording import doubt
 from pipeline.session.reader import JOURNAL, Session, read_session_lines
-from pipeline.session.recorder import unwritable
+from pipeline.session.recorder import writing_to
 from pipeline.session.recordings import recording_path
 from pipeline.session.training_pairs import (
     PAIRS,
@@ -155,12 +155,10 @@ class Review:
             self._others = _others(session)
             self._sentences = _sentences(session)
             self._decided = read_decisions(folder)
-            try:
+            with writing_to(folder):
                 # sync: a decision is on the disk before the page says that it is saved.
                 self._file = GrowingFile(folder / REVIEWED, sync=True, keep=True)
                 self._fit_pairs()
-            except OSError as error:
-                raise unwritable(folder, error.strerror or str(error)) from None
         except BaseException:
             os.close(self._lock)
             raise
@@ -230,7 +228,7 @@ class Review:
             outcome = "approved" if own else "corrected"
         was = self._decided.get(key)
         same = was and (was.outcome, was.source, was.target) == (outcome, source, target)
-        try:
+        with writing_to(self.folder):
             # A page that lost its connection sends its last decisions once more.
             if not same and not (was is None and outcome == "open"):
                 decided = Reviewed(
@@ -244,8 +242,6 @@ class Review:
                 self._file.append(orjson.dumps(decided, option=orjson.OPT_APPEND_NEWLINE))
                 self._decided[key] = decided
             self._fit_pairs()
-        except OSError as error:
-            raise unwritable(self.folder, error.strerror or str(error)) from None
 
     def _rank(self, key: int) -> float:
         return -priority(self._items[key], self._words.get(key, ()), self._terms)
@@ -258,9 +254,7 @@ class Review:
         """Rewrite the pairs file to match the decisions, in one step. Raises OSError."""
         path, fitting = self.folder / PAIRS, self._fitting()
         if fitting != self._pairs_file():  # most openings change nothing: no wear, no new date
-            file = WholeFile(path)
-            file.content = fitting
-            file.flush()
+            write_whole(path, fitting)
 
     def _fitting(self) -> bytes:
         """Return the right content of the pairs file: undoubted pairs, then those decided good."""
@@ -297,10 +291,8 @@ def _mend_pairs(session: Session) -> None:
     """Make the files of pairs, where a crash has kept the service from it."""
     if session.utterances and not (session.folder / PAIRS).exists():
         edits = operator_edits(session.messages)
-        try:
+        with writing_to(session.folder):
             write_pairs(session.folder, file_pairs(session.utterances, edits, session.name))
-        except OSError as error:
-            raise unwritable(session.folder, error.strerror or str(error)) from None
 
 
 def _sentences(session: Session) -> dict[int, str]:

@@ -10,7 +10,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
 from itertools import count
@@ -66,19 +66,28 @@ def make_folder(directory: Path, started_utc: datetime) -> Path:
         except FileExistsError:
             folder = directory / f"{stamp}-{number}"
         except OSError as error:
-            raise unwritable(folder, error.strerror or str(error)) from None
+            raise unwritable(folder, error) from None
         else:
             break
     return folder
 
 
-def unwritable(path: Path, reason: str) -> SessionError:
+def unwritable(path: Path, error: OSError) -> SessionError:
     """Return the error of a session that cannot be written."""
     return SessionError(
         "session-unwritable",
-        f"{path} cannot be written: {reason}.",
+        f"{path} cannot be written: {error.strerror or error}.",
         "Set session.directory (or --sessions) to a folder that can be written.",
     )
+
+
+@contextmanager
+def writing_to(path: Path) -> Iterator[None]:
+    """Turn an OSError of the block into that error."""
+    try:
+        yield
+    except OSError as error:
+        raise unwritable(path, error) from None
 
 
 log = structlog.get_logger()
@@ -126,11 +135,9 @@ class SessionRecorder:
         )
         if earlier:  # what goes off the record goes from languages of before as well
             targets = list(dict.fromkeys((*targets, *sorted(earlier.extra_journals))))
-        try:
+        with writing_to(self.folder):
             self._diagnostics = LineFile(self.folder / "diagnostics.jsonl", keep=keep)
             self._captions = CaptionsByLanguage(self.folder, source, targets, keep=keep)
-        except OSError as error:
-            raise unwritable(self.folder, error.strerror or str(error)) from None
         self._purges = Purges(
             self.folder,
             # The records first: they have the times of all that was said of a caption.
@@ -377,7 +384,7 @@ class SessionRecorder:
         if failed is not None and not isinstance(failed, OSError):
             raise failed
         if failed is not None and not self._failing:
-            message = unwritable(self.folder, failed.strerror or str(failed)).message
+            message = unwritable(self.folder, failed).message
             message += " What is missing is written as soon as it can be."
             with suppress(RuntimeError):  # the event loop that wants to know may be gone
                 self._on_fault(Fault("diagnostics", "session-unwritable", message))

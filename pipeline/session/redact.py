@@ -19,7 +19,7 @@ import structlog
 from pipeline.captions.redaction import MARK, Redaction, RedactionFilter
 from pipeline.captions.subtitles import Side, cues, srt, txt, vtt
 from pipeline.core.errors import SessionError
-from pipeline.core.files import LineFile, WholeFile, sync
+from pipeline.core.files import LineFile, WholeFile, sync, write_whole
 from pipeline.core.timestamps import utc_now
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.records.events import OffRecordEvent, Record
@@ -188,6 +188,5 @@ def _remake_transcripts(folder: Path) -> None:
         # Of several spoken languages the first has captions as well, and these are what is kept.
         side: Side = "source" if lang == source and lang not in extra else "target"
         if ending in _WHOLE:
-            file = WholeFile(path)
-            file.content = _WHOLE[ending](cues(extra.get(lang, messages), side)).encode()
-            file.flush()
+            content = _WHOLE[ending](cues(extra.get(lang, messages), side))
+            write_whole(path, content.encode())

@@ -206,7 +206,7 @@ def real_llama_server(folder: Path) -> Iterator[tuple[str, subprocess.Popen[byte
     needs_module("xllamacpp")
     # Here: they cost quick tests, which need none of it, a quarter of a second.
     from pipeline.cli.commands.serve_model import Served, command_for
-    from pipeline.config.schema import Final
+    from pipeline.config.targets import Final
 
     port = free_port()
     served = Served(_tiny(), MODEL, Final(), "127.0.0.1", port, rooms=2, threads=1)

@@ -10,8 +10,8 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 from pipeline.church.notes.notes import Notes, draw, parse
-from pipeline.core.errors import NotesError
-from pipeline.core.files import WholeFile, read_at_most
+from pipeline.core.errors import NotesError, writing
+from pipeline.core.files import read_at_most, write_whole
 from pipeline.core.limited import Limits, call
 from pipeline.core.resources import installing
 from pipeline.core.sizes import human_size
@@ -201,11 +201,7 @@ def read_notes(path: Path) -> Notes:
 
 def write_notes(path: Path, content: str) -> None:
     """Write it whole or not at all. Raises NotesError."""
-    file = WholeFile(path)
-    file.content = content.encode()
-    try:
+    fix = f"Let the program's user write in {path.parent}."
+    with writing(path, NotesError, "notes-unwritable", fix):
         path.parent.mkdir(parents=True, exist_ok=True)
-        file.flush()
-    except OSError as error:
-        fix = f"Let the program's user write in {path.parent}."
-        raise NotesError("notes-unwritable", f"{path}: {error.strerror}.", fix) from None
+        write_whole(path, content.encode())

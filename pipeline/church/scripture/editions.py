@@ -17,7 +17,7 @@ from typing import BinaryIO, cast
 from pipeline.church.scripture.books import Reference, verses
 from pipeline.church.scripture.versification import VERSES
 from pipeline.core.errors import VersesError, writing
-from pipeline.core.files import WholeFile
+from pipeline.core.files import write_whole
 from pipeline.core.resources import bundled
 
 _ENDINGS = (".tsv.xz", ".tsv")
@@ -175,12 +175,11 @@ def write(edition: Edition, folder: Path) -> Path:
         f"{book}\t{chapter}\t{verse}\t{' '.join(text.split())}\n"
         for (book, chapter, verse), text in sorted(edition.verses.items())
     ]
-    file = WholeFile(folder / f"{edition.name}.tsv.xz")
-    file.content = lzma.compress("".join([head, *lines]).encode())
+    file = folder / f"{edition.name}.tsv.xz"
     with writing(folder, VersesError, "verses-unwritable", "Free some space, or change owner."):
         folder.mkdir(parents=True, exist_ok=True)
-        file.flush()
-    return folder / f"{edition.name}.tsv.xz"
+        write_whole(file, lzma.compress("".join([head, *lines]).encode()))
+    return file
 
 
 def outside_numbering(edition: Edition) -> int:

@@ -193,9 +193,7 @@ def _distill(arguments: argparse.Namespace) -> int:
     teachers = teacher.load()
     counts = write_student_mix(teaching, _taught(teaching, teachers))
     print(f"{counts['teacher']} pairs are the teacher's, {counts['reference']} as they were")
-    made = train(training, on_line=lambda line: print(line, file=sys.stderr, flush=True))
-    print(f"The model is in {made}; now: stark-translate learn compare ... --role {training.role}")
-    return 0
+    return _run_training(training, dry_run=False)
 
 
 def _asked(arguments: argparse.Namespace) -> Asked:

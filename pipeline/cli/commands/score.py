@@ -19,7 +19,7 @@ from pipeline.cli.commands.learn_models import progress
 from pipeline.cli.options import Commands, add_command, add_session, session_of, settings_of
 from pipeline.config.schema import Settings
 from pipeline.core.errors import UsageError
-from pipeline.core.files import WholeFile
+from pipeline.core.files import write_whole
 from pipeline.evaluation.comet import MODEL, CometKiwi
 from pipeline.evaluation.rescore import MeaningAgreement, QualityRecord, judge_again
 from pipeline.models.library import ModelLibrary
@@ -27,7 +27,7 @@ from pipeline.models.resolve import resolve
 from pipeline.records.quality import Decision, LogProbability, QualityEstimator
 from pipeline.review.store import Review, hold_session, read_decisions
 from pipeline.session.reader import JOURNAL, Session
-from pipeline.session.recorder import unwritable
+from pipeline.session.recorder import writing_to
 from pipeline.session.training_pairs import (
     NAMES,
     PAIRS,
@@ -97,12 +97,9 @@ def _meaning(asked: str | None, settings: Settings) -> MeaningAgreement | None:
 def _write(folder: Path, judged: Sequence[QualityRecord]) -> Path:
     """Write quality.jsonl, replacing an older one. Raises SessionError (session-unwritable)."""
     path = folder / "quality.jsonl"
-    file = WholeFile(path)
-    file.content = b"".join(orjson.dumps(each, option=orjson.OPT_APPEND_NEWLINE) for each in judged)
-    try:
-        file.flush()
-    except OSError as error:
-        raise unwritable(path, error.strerror or str(error)) from None
+    lines = (orjson.dumps(each, option=orjson.OPT_APPEND_NEWLINE) for each in judged)
+    with writing_to(path):
+        write_whole(path, b"".join(lines))
     return path
 
 
@@ -139,9 +136,8 @@ def refile(folder: Path, judged: Sequence[QualityRecord]) -> Mapping[str, int]:
     # As the daemon and the review page do: two writers would undo each other.
     lock = hold_session(folder / JOURNAL)
     try:
-        write_pairs(folder, {name: sorted(filed[name], key=_id) for name in NAMES})
-    except OSError as error:
-        raise unwritable(folder, error.strerror or str(error)) from None
+        with writing_to(folder):
+            write_pairs(folder, {name: sorted(filed[name], key=_id) for name in NAMES})
     finally:
         os.close(lock)
     counts = {name: len(filed[name]) for name in NAMES}

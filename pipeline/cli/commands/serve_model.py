@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pipeline.cli.options import Commands, add_command, settings_of
-from pipeline.config.schema import Final, Settings
+from pipeline.config.schema import Settings
+from pipeline.config.targets import Final
 from pipeline.core.errors import ModelError, UsageError
 from pipeline.models.automatic import translator_name
 from pipeline.models.library import ModelLibrary

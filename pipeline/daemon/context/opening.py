@@ -13,7 +13,7 @@ from pipeline.config.schema import Settings
 from pipeline.core.reports import Emit
 from pipeline.core.types import Mode
 from pipeline.server.operator_token import token_in_force
-from pipeline.session.recorder import SessionRecorder, unwritable
+from pipeline.session.recorder import SessionRecorder, writing_to
 from pipeline.session.redact import finish_purges
 from pipeline.session.resume import Unfinished, unfinished_session
 
@@ -41,10 +41,8 @@ def open_session(settings: Settings, mode: Mode, emit: Emit) -> OpenSession:
     `emit` is told when the record cannot be written. Raises SessionError; then no folder is made.
     """
     directory = Path(settings.session.directory)
-    try:
+    with writing_to(directory):
         directory.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise unwritable(directory, error.strerror or str(error)) from None
     token_in_force(settings.operator.token, directory)  # before there is a session to leave behind
     finish_purges(directory)
     # Behind it: an event that it writes must not lie in the future, or the session is not resumed.

@@ -11,20 +11,25 @@ from pipeline.core.types import Pcm, Translation
 from pipeline.engines.protocols import never
 
 
-class BrokenTranslator:
-    """A Translator whose files are broken: it says so (`error`) when it is to be loaded."""
+class _Broken:
+    """It says why (`error`) when it is to be loaded."""
+
+    name = ""
+
+    def __init__(self, error: ModelError | ConfigError) -> None:
+        self._error = error
+        self.is_cancelled: Callable[[], bool] = never
+
+    def load(self) -> None:
+        """Raises ModelError, ConfigError."""
+        raise self._error
+
+
+class BrokenTranslator(_Broken):
+    """A Translator whose files are broken."""
 
     deadline_s = 0.0
     degraded_reason = ""
-
-    def __init__(self, error: ModelError) -> None:
-        self.name = ""
-        self.is_cancelled: Callable[[], bool] = never
-        self._error = error
-
-    def load(self) -> None:
-        """Raises ModelError."""
-        raise self._error
 
     def translate(
         self,
@@ -40,20 +45,8 @@ class BrokenTranslator:
         raise EngineError(self._error.code, self._error.message)
 
 
-class BrokenSpeaker:
-    """A Speaker that cannot be had: it says why (`error`) when it is to be loaded.
-
-    A service without a voice has captions all the same.
-    """
-
-    name = ""
-
-    def __init__(self, error: ModelError | ConfigError) -> None:
-        self._error = error
-
-    def load(self) -> None:
-        """Raises ModelError, ConfigError."""
-        raise self._error
+class BrokenSpeaker(_Broken):
+    """A Speaker that cannot be had: a service without a voice has captions all the same."""
 
     def speak(self, text: str, lang: str, rate: float) -> Pcm:  # noqa: ARG002 - the protocol's
         """Raises EngineError."""

@@ -16,7 +16,8 @@ from pipeline.audio.microphone import Microphone
 from pipeline.audio.protocols import AudioSource, SongDetector, SpeechDetector
 from pipeline.audio.silero_vad import Silero
 from pipeline.audio.song_head import LinearSongDetector
-from pipeline.config.schema import Compare, Final, Settings
+from pipeline.config.schema import Compare, Settings
+from pipeline.config.targets import Final
 from pipeline.core.errors import ConfigError, ModelError
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines.process.broken import BrokenSpeaker, BrokenTranslator

@@ -7,7 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pipeline.config.schema import Compare, Final, Partial, Settings, Stt
+from pipeline.config.schema import Compare, Settings, Stt
+from pipeline.config.targets import Final, Partial
 from pipeline.core.errors import ConfigError
 from pipeline.core.resources import require_extra
 from pipeline.engines.prompts import Style, style_for

@@ -143,3 +143,21 @@ def test_of_a_set_every_key_tells_where_it_came_from(tmp_path: Path) -> None:
 def test_a_set_that_makes_no_sense_is_refused(source: list[str], says: str) -> None:
     with pytest.raises(ConfigError, match=says):
         load(flags={"translate.source": source})
+
+
+def test_what_is_printed_of_a_target_is_what_it_sets(tmp_path: Path) -> None:
+    text = """
+        [translate.final]
+        threads = 4
+        [[translate.targets]]
+        lang = "fr"
+        final = { context = 1024, search = false }
+    """
+    settings = loaded(tmp_path, text)
+    own = {"context": 1024, "search": False}
+    printed = settings.model_dump()["translate"]["targets"]
+    assert printed == ({"lang": "fr", "rest": True, "partial": {}, "final": own},)
+    (french,) = settings.by_target()
+    assert (french.translate.final.threads, french.translate.final.context) == (4, 1024)
+    assert settings.translate.final.search
+    assert not french.translate.final.search

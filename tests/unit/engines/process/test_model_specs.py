@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from pipeline.config.schema import Final, Settings
+from pipeline.config.schema import Settings
 from pipeline.config.section import ModelServer
+from pipeline.config.targets import Final
 from pipeline.engines.process.model_specs import gemma_spec, openai_spec
 from pipeline.engines.specification import EngineSpec
 
