@@ -22,6 +22,7 @@ from pipeline.evaluation.sentences import Sentence, few, read
 from scripts.quality import evaluate as evaluate_quality
 from scripts.quality import sides
 from scripts.quality.stress import stress
+from tests.support.programs import put_program
 
 SENTENCES = read()
 FEW = ["--few", "4"]
@@ -202,12 +203,11 @@ def test_growing_memory_of_a_gpu_fails_the_stress_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """nvidia-smi is a program that tells 10 MiB more of this process each time it is asked."""
-    smi, count = tmp_path / "nvidia-smi", tmp_path / "count"
+    count = tmp_path / "count"
     count.write_text("1000\n")
     more = f"m=$(cat {count}); echo $((m + 10)) > {count}; echo {os.getpid()}, GPU-a, $m"
-    smi.write_text(f'#!/bin/sh\ncase "$1" in *compute-apps*) {more};; *) echo GPU-a, 50;; esac\n')
-    smi.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    script = f'case "$1" in *compute-apps*) {more};; *) echo GPU-a, 50;; esac'
+    put_program(tmp_path, script, monkeypatch)
     held = stress(save(tmp_path / "a.json", Scripted(lambda s: s.target), repeated=10))
     assert held is not None
     assert held.gpu_grown_mb == pytest.approx(100 * 10 * 1.048576, abs=0.2)

@@ -36,6 +36,7 @@ from pipeline.workers.queues import DraftQueue, Retranslation
 from pipeline.workers.steps import source_caption
 from pipeline.workers.translator import Translate
 from tests.support.fakes import FakeTranslator
+from tests.support.patience import wait_for
 
 OnText = Callable[[str], None] | None
 
@@ -339,8 +340,7 @@ def test_what_is_unfinished_is_what_a_hanging_engine_holds() -> None:
     made = worker(FakeTranslator("gemma", hang=hang), reports, count=3)
     made.start()
     made.begin()
-    while made.doing is None:
-        time.sleep(0.01)
+    wait_for(lambda: made.doing is not None)
     assert [(c.id, c.final) for c in made.take_unfinished()] == [(1, True), (2, True), (3, True)]
     assert made.waiting == 1  # the end
     hang.set()
@@ -444,9 +444,7 @@ def until_retranslated(made: Translate, reports: list[Report]) -> None:
     assert made._drafts.get_nowait() is None
     thread = threading.Thread(target=made.work, daemon=True)
     thread.start()
-    deadline_s = time.monotonic() + 60
-    while not retranslated(reports) and time.monotonic() < deadline_s:
-        time.sleep(0.01)
+    wait_for(lambda: retranslated(reports))
     made._drafts.put(None)
     thread.join(60)
 

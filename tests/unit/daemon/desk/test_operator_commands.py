@@ -24,7 +24,7 @@ from tests.support.commands import command
 from tests.support.coordinator import CoordinatorFixture
 from tests.support.corrections import corrected
 from tests.support.examples import examples
-from tests.support.recorder import wait_for
+from tests.support.patience import wait_for
 
 
 class Setting(CoordinatorFixture):

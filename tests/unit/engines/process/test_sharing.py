@@ -13,7 +13,7 @@ from pipeline.core.terms import WantedTerm
 from pipeline.core.types import Translation
 from pipeline.engines.process.sharing import LanguageTranslator, Turns
 from pipeline.engines.protocols import never
-from tests.support.engine_processes import soon
+from tests.support.patience import wait_for
 
 
 class Engine:
@@ -77,10 +77,10 @@ class At:
             self.threads.append(thread)
             before = len(self.turns._waiting) + len(self.turns._at_work)
             thread.start()
-            soon(lambda n=before: len(self.turns._waiting) + len(self.turns._at_work) > n)  # type: ignore[misc]
+            wait_for(lambda n=before: len(self.turns._waiting) + len(self.turns._at_work) > n)  # type: ignore[misc]
 
     def at_work(self, lang: str) -> None:
-        soon(lambda: any(each.by.lang == lang for each in self.turns._at_work))
+        wait_for(lambda: any(each.by.lang == lang for each in self.turns._at_work))
         assert self.engines[lang].busy.wait(10), lang
 
     def finish(self) -> None:
@@ -126,7 +126,7 @@ def test_the_first_language_comes_at_once_and_what_gave_way_is_made_again() -> N
     at.ask("fr")
     at.at_work("fr")
     at.ask("es")
-    soon(lambda: at.engine.cancelled)
+    wait_for(lambda: at.engine.cancelled)
     at.finish()
     assert at.engine.cancelled == ["fr"]
     assert at.engine.done == ["es", "fr"]
