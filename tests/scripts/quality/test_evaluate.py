@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import mmap
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,8 +14,6 @@ import pytest
 
 from pipeline.config.schema import Settings
 from pipeline.core.errors import EngineError
-from pipeline.core.standing import Standing
-from pipeline.core.terms import WantedTerm
 from pipeline.core.types import Translation
 from pipeline.engines.protocols import never
 from pipeline.evaluation.sentences import Sentence, few, read
@@ -44,16 +42,7 @@ class Scripted:
 
     def load(self) -> None: ...
 
-    def translate(
-        self,
-        text: str,
-        on_text: Callable[[str], None] | None = None,
-        draft: str = "",
-        standing: Standing | None = None,
-        wanted: Sequence[WantedTerm] = (),
-        *,
-        rivals: Sequence[str] | None = None,
-    ) -> Translation:
+    def translate(self, text: str, *_: object, **__: object) -> Translation:
         if self.leak_mb:
             # From the system and never from what this process has freed: it is to grow.
             leaked = mmap.mmap(-1, self.leak_mb * 1_000_000)
