@@ -13,6 +13,7 @@ from playwright.sync_api import Page
 from pipeline.check.result import keep
 from pipeline.config.schema import Church
 from pipeline.core.reports import Fault
+from pipeline.core.types import State
 from pipeline.learning.dashboard import dashboard
 from pipeline.learning.data.folder import DataFolder
 from pipeline.records.events import Record
@@ -96,14 +97,24 @@ def _readers() -> Iterator[PageState]:
         yield PageState("reader, listening", hall.url, last, _listen, spanish)
         spoken = f"{hall.url}/?lang=en"
         yield PageState("reader, the spoken language", spoken, last, options={"locale": "en-GB"})
-        hall.state("no-audio")
-        yield PageState("reader, no microphone", hall.url, last, options=spanish)
+        yield PageState("reader, read back", hall.url, last, _read_back)
+        states: dict[State, str] = {"no-audio": "bad", "blank": "wait", "ended": "off"}
+        for state, tone in states.items():
+            hall.state(state)
+            told = f"#status[data-tone={tone}]"
+            yield PageState(f"reader, {state}", hall.url, told, options=spanish)
     with DisplayServer() as hall:
         yield PageState("reader, nothing said yet", hall.url, "#notice", options=spanish)
     with DisplayServer(extra_targets=["fr"]) as hall:
         perform(hall)
         hall.show_in("fr", caption(1, "Good morning.", "Bonjour.", final=True, lang="fr"))
         yield PageState("reader, which language?", hall.url, "#door button >> nth=0")
+
+
+def _read_back(page: Page) -> None:
+    page.locator("#scroller").hover()
+    page.mouse.wheel(0, -900)
+    page.locator("#live").wait_for()
 
 
 def _listen(page: Page) -> None:
@@ -136,20 +147,29 @@ def _desk() -> Iterator[PageState]:
         desk, ready = hall.url + CONSOLE, "#pause:enabled"
         yield PageState("desk", desk, ready)
         for name, act in (
+            (", a correction", lambda page: page.locator(".row .fixed").hover()),
             (", setup", _setup),
+            (", setup in detail", _details),
             (", a volunteer more", _invite),
             (", editing", _edit),
             (", dictionary", _rule),
             (", typing", lambda page: page.locator("#type").click()),
             (", doubt", lambda page: _doubt(page, hall)),
             (", forgotten pause", lambda page: _forget(page, hall)),
+            (", blanked, too loud", lambda page: _set_apart(page, hall)),
         ):
             yield PageState(f"desk{name}", desk, ready, act)
-        yield PageState("desk, not let in", f"{hall.url}/operator", "#login")
+        yield PageState("desk, not let in", f"{hall.url}/operator", "#login", _guess)
 
 
 def _setup(page: Page) -> None:
     page.locator("#tab-setup").click()
+
+
+def _details(page: Page) -> None:
+    _setup(page)
+    page.locator("#details").check()
+    page.locator("#check-passed summary").click()
 
 
 def _invite(page: Page) -> None:
@@ -185,6 +205,32 @@ def _forget(page: Page, hall: OperatorServer) -> None:
     page.locator("#reminder").wait_for()
 
 
+def _set_apart(page: Page, hall: OperatorServer) -> None:
+    """Leave a notice, a caption that is hidden, one that was edited, and a refusal."""
+    if not hall.facts.blank:
+        page.locator("#blank").click()
+    page.locator("#type").click()
+    page.get_by_label("a notice that stays").check()
+    page.locator("#type-text").fill("The sermon starts at 10:40.")
+    page.keyboard.press("Enter")
+    page.locator("#standing").wait_for()
+    page.locator(".row[data-id='4'] .when").click()
+    page.locator("#hide").click()
+    _edit(page)
+    page.locator("#edit-text").fill("Así escribió Pablo a Epafrodito.")
+    page.keyboard.press("Enter")
+    page.locator("[data-standing=edited]").wait_for()
+    hall.level(-1, clipped=True)
+    page.evaluate("notice.textContent = 'Not done.'; notice.dataset.tone = 'bad'")
+
+
+def _guess(page: Page) -> None:
+    page.locator("#by-token summary").click()
+    page.locator("#token").fill("guess")
+    page.keyboard.press("Enter")
+    page.locator("#login-problem:not(:empty)").wait_for()
+
+
 def _posters() -> Iterator[PageState]:
     with DisplayServer(church=CHURCH, extra_targets=["fr", "pt"]) as hall:
         yield PageState("poster", f"{hall.url}/join", "#address[href]")
@@ -214,6 +260,7 @@ def _past() -> Iterator[PageState]:
             yield PageState("one service", services, "#services a >> nth=0", _read)
             yield PageState("services, not let in", f"{hall.url}/services", "#login")
             yield PageState("dashboard", f"{hall.url}/dashboard#token=secret", "h2 >> nth=0")
+            yield PageState("dashboard, not let in", f"{hall.url}/dashboard", "#login")
 
 
 def _read(page: Page) -> None:

@@ -7,6 +7,7 @@ import threading
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
+from urllib.parse import parse_qs, urlsplit
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,14 @@ class WebRecorder:
         """Answer what hangs, and what comes."""
         self.hanging = 0
         self._may_answer.set()
+
+    @property
+    def titles(self) -> list[str]:
+        """The texts that a vMix title was given."""
+        queries = (
+            parse_qs(urlsplit(each.path).query, keep_blank_values=True) for each in self.sent
+        )
+        return [query["Value"][0] for query in queries]
 
     @property
     def url(self) -> str:

@@ -1,31 +1,15 @@
-"""The pages for everybody: axe-core's findings, zoom, the keyboard, narrow and wide screens."""
+"""The pages for everybody: zoom, the keyboard, narrow and wide screens."""
 
 from __future__ import annotations
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
 from playwright.sync_api import Page, expect
 
-from pipeline.core.types import State
 from scripts.support.captions import caption
 from scripts.support.display_server import DisplayServer
 from tests.browser.conftest import Visit, place_of, until
 
 pytestmark = pytest.mark.browser
-
-SERIOUS = {"serious", "critical"}
-TONES = {"listening": "good", "blank": "wait", "no-audio": "bad", "ended": "off"}
-
-
-def findings(page: Page) -> list[str]:
-    """What axe-core finds serious."""
-    page.wait_for_timeout(600)  # colours fade in
-    violations = Axe().run(page).response["violations"]
-    return [
-        f"{found['id']}: {[node['html'] for node in found['nodes']][:3]}"
-        for found in violations
-        if found["impact"] in SERIOUS
-    ]
 
 
 def talk(hall: DisplayServer) -> None:
@@ -41,43 +25,6 @@ def talk(hall: DisplayServer) -> None:
 def settings(page: Page) -> None:
     page.locator("#open").click()
     expect(page.locator("#settings")).to_be_visible()
-
-
-def scrolled_back(page: Page) -> None:
-    page.locator("#scroller").hover()
-    page.mouse.wheel(0, -900)
-    expect(page.locator("#live")).to_be_visible()
-
-
-def test_the_audience_page_has_no_serious_finding(hall: DisplayServer, visit: Visit) -> None:
-    """As it opens, with the settings open, and read back in both languages in each theme."""
-    talk(hall)
-    page = visit(color_scheme="dark")
-    expect(page.locator(".caption.partial")).to_have_count(1)
-    assert findings(page) == []
-    settings(page)
-    assert findings(page) == []
-    page.locator("#source").check()
-    page.locator("#done").click()
-    scrolled_back(page)
-    for theme in ("light", "dark", "contrast"):
-        settings(page)
-        page.locator(f"#theme-{theme}").check()
-        page.locator("#done").click()
-        expect(page.locator("#live")).to_be_visible()
-        assert findings(page) == [], theme
-
-
-def test_nor_has_it_in_a_state_without_captions(hall: DisplayServer, visit: Visit) -> None:
-    page = visit()
-    states: tuple[State, ...] = ("listening", "blank", "no-audio", "ended")
-    for state in states:
-        hall.state(state)
-        expect(page.locator("#status")).to_have_attribute("data-tone", TONES[state])
-        expect(page.locator("#notice")).not_to_be_empty()
-        assert findings(page) == [], state
-    page.evaluate("document.querySelector('#open').removeAttribute('aria-label')")
-    assert any(found.startswith("button-name") for found in findings(page)), "the check is blind"
 
 
 @pytest.mark.parametrize(("width", "zoom"), [(320, 1), (320, 2), (768, 1), (3840, 2)])

@@ -10,9 +10,8 @@ import pytest
 from playwright.sync_api import Page, WebSocketRoute, expect
 
 from pipeline.core.types import State
-from scripts.support.captions import caption
 from scripts.support.display_server import DisplayServer
-from tests.browser.conftest import Visit, place_of, until
+from tests.browser.conftest import Visit, until
 
 pytestmark = pytest.mark.browser
 
@@ -223,23 +222,6 @@ def test_text_is_never_markup(hall: DisplayServer, visit: Visit) -> None:
     assert page.locator(".caption .source").text_content() == evil
     assert page.locator(".caption img, .caption script").count() == 0
     assert page.title() == "Live captions"
-
-
-def test_a_language_from_right_to_left(hall: DisplayServer, visit: Visit) -> None:
-    hall.show(
-        caption(1, "The Lord is my shepherd.", "الرب راعي فلا يعوزني شيء.", lang="ar", final=True)
-    )
-    page = visit()
-    text = page.locator(".caption .text")
-    expect(text).to_have_attribute("lang", "ar")
-    assert text.get_attribute("dir") == "rtl"
-    assert text.evaluate("e => getComputedStyle(e).textAlign") == "start"
-    box = place_of(text)
-    line = text.evaluate(
-        "e => { const r = document.createRange(); r.selectNodeContents(e);"
-        " return r.getBoundingClientRect().right; }"
-    )
-    assert abs(box["x"] + box["width"] - line) < 2
 
 
 STATES: list[tuple[State, str, str, str]] = [
@@ -505,21 +487,6 @@ def test_another_version_of_the_protocol_is_said_and_not_tried_again(visit: Visi
     expect(page.locator("#status-text")).to_have_text("Please reload this page")
     page.wait_for_timeout(1500)
     assert len(tries) == 1
-
-
-def test_what_is_not_known_is_ignored(visit: Visit, hall: DisplayServer) -> None:
-    """Version 1 may grow by types, fields and states."""
-    page = visit(fresh=True)
-
-    def answer(socket: WebSocketRoute) -> None:
-        server = socket.connect_to_server()
-        server.on_message(socket.send)
-        socket.send(json.dumps({"type": "bulletin", "text": "?"}))
-
-    page.route_web_socket("**/ws**", answer)
-    page.reload()
-    hall.say(1, "Sigue.", final=True)
-    expect(page.locator(".caption .text")).to_have_text("Sigue.")
 
 
 def test_pages_have_no_inline_code() -> None:

@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Page, WebSocketRoute, expect
 
 from scripts.support.display_server import DisplayServer
 from tests.browser.conftest import Visit, until
-from tests.support.recorder import wait_for
+from tests.support.patience import wait_for
 
 pytestmark = pytest.mark.browser
 

@@ -11,7 +11,7 @@ from scripts.support.program import Program, started
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
-SENTENCES = 4
+SENTENCES = 2
 SAID = """window.said = {};
 addEventListener("DOMContentLoaded", () => new MutationObserver(() => {
   for (const item of document.querySelectorAll("#captions .caption")) {

@@ -50,6 +50,9 @@ def test_no_page_has_a_barrier_in_any_state(browser: Browser) -> None:
                 problems.append(f"sticks out at {size}")
         if problems:
             barriers[state.name] = problems
+        if seen == 1:
+            page.evaluate("document.querySelector('#open').removeAttribute('aria-label')")
+            assert any(each.startswith("button-name") for each in findings(page)), "it is blind"
         context.close()
     assert barriers == {}
     assert seen > 30

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 from scripts.support.captions import caption
 from scripts.support.display_server import DisplayServer
 from tests.browser.conftest import Visit, place_of
-from tests.support.recorder import wait_for
+from tests.support.patience import wait_for
 
 pytestmark = pytest.mark.browser
 expect.set_options(timeout=60_000)  # on a busy computer
@@ -50,6 +50,12 @@ LAST_LINE = """(one) => {
   return tops.filter((top, at) => top === tops.at(-1) && /\\p{L}/u.test(text.data[at])).length;
 }"""
 """How many letters of an element's text are in its last line."""
+
+END_OF_LINE = """(one) => {
+  const range = document.createRange();
+  range.selectNodeContents(one);
+  return range.getBoundingClientRect().right;
+}"""
 
 
 @pytest.fixture
@@ -103,6 +109,9 @@ def test_in_arabic_page_and_captions_run_from_right_to_left(visit: Visit) -> Non
     expect(page.locator("html")).to_have_attribute("dir", "rtl")
     text = page.locator(".caption .text").first
     assert text.get_attribute("dir") == "rtl"
+    assert text.evaluate("e => getComputedStyle(e).textAlign") == "start"
+    box, line = place_of(text), text.evaluate(END_OF_LINE)
+    assert abs(box["x"] + box["width"] - line) < 2
     expect(page.locator("#status-text")).to_have_text("جارٍ الاستماع")
     middle = page.viewport_size["width"] / 2  # type: ignore[index]
     status, settings = (place_of(page.locator(each)) for each in ("#status", "#open"))

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
 from playwright.sync_api import WebSocketRoute, expect
 
 from pipeline.check.result import Result, keep
@@ -388,6 +389,7 @@ def test_a_lost_connection_cannot_be_overlooked(hall: OperatorServer, visit: Vis
     for name in ("pause", "blank", "undo", "edit", "hide", "add-rule"):
         expect(page.locator(f"#{name}")).to_be_disabled()
     assert page.evaluate("getComputedStyle(document.body, '::after').position") == "fixed"
+    assert Axe().run(page).response["violations"] == []
     hall.open()
     expect(page.locator("#pause")).to_be_enabled()  # it has shown its token again by itself
     expect(page.locator("#state")).to_have_text("Listening")

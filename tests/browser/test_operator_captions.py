@@ -285,22 +285,6 @@ def test_no_button_acts_on_a_caption_out_of_sight(hall: OperatorServer, visit: V
     expect(row(page, 14).locator("#tools")).to_be_visible()
 
 
-def test_a_caption_is_hidden_and_brought_back(hall: OperatorServer, visit: Visit) -> None:
-    page, people = opened(visit), audience(visit)
-    hall.hear(1, "the first", "La primera.")
-    hall.hear(2, "the second", "La segunda.")
-    row(page, 1).click()
-    page.locator("#hide").click()
-    expect(people.locator("#captions")).not_to_contain_text("La primera.")
-    expect(row(page, 1)).to_contain_text("Not on the screens")
-    expect(page.locator("#hide .word")).to_have_text("Bring back")
-    page.locator("#hide").click()
-    expect(people.locator("#captions")).to_contain_text("La primera.")
-    page.locator("#undo").click()
-    page.locator("#undo").click()
-    expect(row(page, 1).locator(".badge")).to_have_text("on screen")
-
-
 @pytest.mark.parametrize("hall", [["fr"]], indirect=True)
 def test_bring_back_shows_both_texts_in_every_language(hall: OperatorServer, visit: Visit) -> None:
     page = opened(visit)
@@ -313,6 +297,7 @@ def test_bring_back_shows_both_texts_in_every_language(hall: OperatorServer, vis
     page.locator("#hide").click()
     for lang in texts:
         expect(people[lang].locator(".caption")).to_have_count(0)
+    expect(row(page, 1)).to_contain_text("Not on the screens")
     expect(page.locator("#hide .word")).to_have_text("Bring back")
     page.locator("#hide").click()
     for lang, text in texts.items():
@@ -322,6 +307,8 @@ def test_bring_back_shows_both_texts_in_every_language(hall: OperatorServer, vis
     page.locator("#undo").click()
     for lang in texts:
         expect(people[lang].locator(".caption")).to_have_count(0)
+    page.locator("#undo").click()
+    expect(row(page, 1).locator(".badge")).to_have_text("on screen")
 
 
 def test_an_open_dialog_follows_a_caption_whose_speaker_goes_on(

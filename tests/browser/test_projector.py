@@ -49,6 +49,8 @@ CUT_OFF = """() => {
   if (innerWidth !== d.clientWidth) out.push("has a scrollbar");
   return out;
 }"""
+FRAMES = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+"""Until the text was folded for another size of the window."""
 RECORD = """
 window.arrived = [];
 addEventListener("DOMContentLoaded", () => new MutationObserver((records) => {
@@ -173,7 +175,7 @@ def test_it_fits_any_screen(hall: DisplayServer, visit: Visit, query: str) -> No
         )
         for width, height in SIZES:
             page.set_viewport_size({"width": width, "height": height})
-            page.wait_for_timeout(100)
+            page.evaluate(FRAMES)
             until(page, f"({CUT_OFF})().length === 0")
 
 
@@ -185,7 +187,6 @@ def test_lines_roll_up_one_by_one(hall: DisplayServer, visit: Visit) -> None:
     hall.say(1, " ".join(words[:12]), final=True)
     expect(page.locator("[data-id='1']").first).to_have_count(1)
     line_px = page.locator("#stage").evaluate("e => e.getBoundingClientRect().height") / 3
-    page.wait_for_timeout(5000)  # now it has been read
     for count in range(1, 25):
         hall.say(2, " ".join(words[:count]))
         expect(page.locator("#captions [data-id='2'] .text")).to_have_text(" ".join(words[:count]))

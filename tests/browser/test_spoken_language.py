@@ -14,7 +14,7 @@ from scripts.support.captions import caption
 from scripts.support.operator_server import OperatorServer
 from tests.browser.conftest import Visit
 from tests.support.console import opened
-from tests.support.recorder import wait_for
+from tests.support.patience import wait_for
 
 pytestmark = pytest.mark.browser
 

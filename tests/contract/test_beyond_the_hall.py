@@ -11,7 +11,8 @@ from scripts.support.nats_server import NatsServer
 from scripts.support.web_recorder import WebRecorder
 from tests.support.daemon import SCRIPT, Service
 from tests.support.fakes import FakeTranslator
-from tests.support.relays import needs_nats, reaches, relay, texts
+from tests.support.patience import reached
+from tests.support.relays import needs_nats, relay, texts
 
 pytestmark = pytest.mark.slow
 
@@ -33,7 +34,7 @@ def test_a_service_is_published_in_all_of_its_languages_to_its_end(tmp_path: Pat
 
         async def read() -> dict[str, list[str]]:
             async with relay(server.url) as edge:
-                await reaches(lambda: edge.feed.status and edge.feed.status.state == "ended")
+                await reached(lambda: edge.feed.status and edge.feed.status.state == "ended")
                 return {lang: texts(board) for lang, board in edge.feed.boards.items()}
 
         shown = asyncio.run(read())

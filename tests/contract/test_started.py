@@ -13,8 +13,9 @@ from pipeline.check.engines import EngineChecks
 from pipeline.config.loader import load
 from pipeline.core.threads import Thread
 from scripts.support.web_recorder import WebRecorder
-from tests.support.daemon import GEMMA, MARIAN, SCRIPT, Service, reached
+from tests.support.daemon import GEMMA, MARIAN, SCRIPT, Service
 from tests.support.fakes import FakeSource, FakeTranslator, pcm_of
+from tests.support.patience import reached
 from tests.support.started import started
 
 COMPARE = {"translate.compare.engine": "gemma"}

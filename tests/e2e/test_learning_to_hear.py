@@ -35,9 +35,9 @@ from training.data.speech import Voice, speak  # noqa: E402
 pytestmark = [pytest.mark.slow, pytest.mark.train]
 
 NAMES = spoken_names.NAMES[:3]
-FRAMES = spoken_names.FRAMES[:7]
+FRAMES = spoken_names.FRAMES[:5]
 VOICES = spoken_names.VOICES[:2]
-STEPS = 10
+STEPS = 8
 """Of 8 utterances; by steps, since a slow machine must learn as much as a quick one."""
 UNSEEN = "Please open the door for {} and her sister."
 

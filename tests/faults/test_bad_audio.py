@@ -22,8 +22,9 @@ from pipeline.audio.silero_vad import Silero
 from pipeline.cli.main import main
 from pipeline.core.types import SAMPLE_RATE, Pcm, Recognition
 from pipeline.engines.protocols import never
-from tests.support.daemon import Service, reached, send
+from tests.support.daemon import Service, send
 from tests.support.fakes import FakeDetector, FakeRecognizer, FakeSource, Speech, pcm_of
+from tests.support.patience import reached
 from tests.support.sounds import speech, wav
 
 pytestmark = pytest.mark.slow

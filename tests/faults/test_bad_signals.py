@@ -23,17 +23,9 @@ import pytest
 
 from pipeline.daemon.life import supervisor
 from scripts.support.program import environment, started
-from tests.support.daemon import (
-    DURATION_S,
-    SCRIPT,
-    UPGRADE,
-    Service,
-    all_finals,
-    reached,
-    send,
-    until,
-)
+from tests.support.daemon import DURATION_S, SCRIPT, UPGRADE, Service, all_finals, send, until
 from tests.support.fakes import FakeRecognizer, FakeSource, FakeTranslator, pcm_of
+from tests.support.patience import reached
 from tests.support.sounds import speech, wav
 
 pytestmark = pytest.mark.slow

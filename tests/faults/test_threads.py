@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import http.server
 import os
 import signal
 import socket
@@ -11,14 +10,15 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from scripts.support.paths import ROOT
 from scripts.support.program import SERMON, Program, call, started
-from tests.support.daemon import DURATION_S, SCRIPT, Service, reached
+from scripts.support.web_recorder import WebRecorder
+from tests.support.daemon import DURATION_S, SCRIPT, Service
 from tests.support.fakes import FakeSource, pcm_of
+from tests.support.patience import reached
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
 
@@ -79,24 +79,11 @@ PASSING = {"MainThread", "model hashes", "asyncio_0", "asyncio_1"}
 """The one that runs the rest, and those with one task: what fails there reaches who asked."""
 
 
-class _Mixer(http.server.BaseHTTPRequestHandler):
-    def do_GET(self) -> None:
-        self.send_response(200)
-        self.end_headers()
-
-    def log_message(self, *_: Any) -> None:
-        pass
-
-
 @pytest.fixture
 def mixer() -> Iterator[str]:
     """Return the address of a vMix that takes everything."""
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Mixer) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-        thread.join()
+    with WebRecorder() as server:
+        yield server.url
 
 
 @contextmanager

@@ -32,7 +32,17 @@ from websockets.http11 import Request
 from pipeline.captions.export import FORMATS, WHICH
 from pipeline.core.errors import ProtocolError, SessionError
 from pipeline.core.reports import CaptionReport, Rendition, Retranslated, Settled
-from pipeline.core.types import SAMPLE_RATE, Caption, Cause, Recognition, Transcript, Utterance
+from pipeline.core.types import (
+    SAMPLE_RATE,
+    Caption,
+    Cause,
+    Comparison,
+    Recognition,
+    Span,
+    Transcript,
+    Translation,
+    Utterance,
+)
 from pipeline.outputs.outlet import Outlet
 from pipeline.protocol.codec import parse
 from pipeline.session.past_services import PastServices
@@ -312,7 +322,9 @@ class Hall:
         assert words("".join(query.get("Value", []))) <= seen, "vMix"
         self.look_at_files()
         self.look_at_streams()
-        told = orjson.dumps([asdict(each) for each in self.context.hub.operators._utterances])
+        desk = self.context.hub.operators
+        records: list[Any] = [*desk._utterances, *desk._compares]
+        told = orjson.dumps([asdict(each) for each in records])
         assert not words(told) & self.gone, "records of operators' pages"
         for subject, data in self.store.items():
             assert not words(data) & self.gone, f"the broker has {subject}"
@@ -449,6 +461,14 @@ def resume(hall: Hall, _: int) -> None:
             hall.take(hall.utterance(said, "resumed"))
 
 
+def compare(hall: Hall, number: int) -> None:
+    """Let the second final translator tell how it would have put it."""
+    said = hall.said.get(_newest(hall, number))
+    if said and said.has_final:
+        made = Translation(hall.word(said), "marian")
+        hall.take(Comparison(said.id, "es", "", "m", made, Span(0.0, 0.1)))
+
+
 def settle(hall: Hall, _: int) -> None:
     for said in hall.said.values():
         if said.is_closed and not said.is_settled:
@@ -558,9 +578,15 @@ def crash(hall: Hall, _: int) -> None:
             known.end_s = min(known.end_s, message.end_s)
 
 
-_SPEECH = (speak, go_on, fall_silent, translate, translate, resume, settle)
+_SPEECH = (speak, go_on, fall_silent, translate, translate, resume, settle, compare)
 _DESK = (hide, show, edit, correct, retranslate, undo, say, put_notice)
-_ROOM = (leave_record, *map(command, ("on-record", "blank", "unblank")), wait, hang, crash)
+_ROOM = (
+    leave_record,
+    *map(command, ("on-record", "blank", "unblank", "pause", "resume")),
+    wait,
+    hang,
+    crash,
+)
 Step = tuple[Callable[[Hall, int], None], int]
 _NUMBER = st.integers(0, 60)
 _ANY = st.tuples(

@@ -157,12 +157,6 @@ def send(number: int) -> None:
     os.kill(os.getpid(), number)
 
 
-async def reached(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(PATIENCE_S):
-        while not condition():
-            await asyncio.sleep(0.01)
-
-
 def crash(call: int) -> bool:
     if call > 12:
         raise RuntimeError("a bug")

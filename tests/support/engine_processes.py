@@ -89,13 +89,6 @@ def ask_on(kept: Kept, ask: Callable[[], object] | None = None) -> None:
         (ask or kept.ask)()
 
 
-def soon(reached: Callable[[], object], within_s: float = 90) -> None:
-    until_s = time.monotonic() + within_s
-    while not reached():
-        assert time.monotonic() < until_s
-        time.sleep(0.02)
-
-
 def open_files() -> int:
     return len(list(Path("/proc/self/fd").iterdir()))
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from pipeline.core.errors import EngineError
+from pipeline.core.errors import EngineError, StarkError
 from pipeline.core.standing import Standing
 from pipeline.core.terms import WantedTerm
 from pipeline.core.types import (
@@ -25,6 +25,8 @@ from pipeline.core.types import (
     Translation,
 )
 from pipeline.engines.protocols import never
+
+OnText = Callable[[str], None] | None
 
 # A sample's value tells which speech it belongs to: SCALE * (index + 1), so that a recognizer can
 # read the text out of the samples it is given, however they were cut.
@@ -136,6 +138,8 @@ class FakeRecognizer:
     calls: int = 0
     hotwords: str = ""
     degraded_reason: str = ""
+    says: Callable[[Pcm, bool], Recognition | None] = lambda _pcm, _final: None
+    """What it makes of samples, and of a final, in place of the script's words."""
 
     def __post_init__(self) -> None:
         self.is_cancelled: Callable[[], bool] = never
@@ -147,6 +151,8 @@ class FakeRecognizer:
         time.sleep(self.delay_s)
         if self.fails(self.calls):
             raise EngineError("stt-failed", "The recognizer was told to fail.")
+        if said := self.says(pcm, final):
+            return said
         words: list[str] = []
         for index, speech in enumerate(self.script):
             heard = np.count_nonzero(np.isclose(pcm, SCALE * (index + 1), atol=SCALE / 10))
@@ -171,16 +177,21 @@ class FakeTranslator:
     calls: int = 0
     degraded_reason: str = ""
     deadline_s: float = 8.0
+    says: Callable[[str, OnText], Translation | None] = lambda _text, _on_text: None
+    """What it makes of a text, in place of words with its name."""
+    cannot_load: StarkError | None = None
 
     def __post_init__(self) -> None:
         self.is_cancelled: Callable[[], bool] = never
 
-    def load(self) -> None: ...
+    def load(self) -> None:
+        if self.cannot_load:
+            raise self.cannot_load
 
     def translate(
         self,
         text: str,
-        on_text: Callable[[str], None] | None = None,
+        on_text: OnText = None,
         draft: str = "",
         standing: Standing | None = None,
         wanted: Sequence[WantedTerm] = (),
@@ -193,6 +204,8 @@ class FakeTranslator:
         time.sleep(self.delay_s)
         if self.fails(self.calls):
             raise EngineError("final-failed", "The translator was told to fail.")
+        if made := self.says(text, on_text):
+            return made
         words = [f"{word}-{self.name}" for word in text.split()]
         if self.streams and on_text is not None:
             for count in range(1, len(words)):

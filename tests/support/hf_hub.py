@@ -18,6 +18,8 @@ from urllib.parse import unquote, urlsplit
 
 import orjson
 
+from tests.support.programs import answering
+
 COMMIT = "89abcdef0123456789abcdef0123456789abcdef"
 _LARGE = (".bin", ".gguf", ".spm")
 _PIECE = 64 * 1024
@@ -216,19 +218,9 @@ def hub_here(repositories: dict[str, dict[str, bytes]]) -> Iterator[Hub]:
     """Run a hub with these repositories of files."""
     hub = Hub(repositories)
     with contextlib.ExitStack() as stack:
-        hub.storage = stack.enter_context(_serving(hub, "storage"))
-        hub.endpoint = stack.enter_context(_serving(hub, "hub"))
+        names = ("storage", "hub")
+        handlers = (type("Handler", (_Handler,), {"hub": hub, "server_name": n}) for n in names)
+        hub.storage, hub.endpoint = (
+            stack.enter_context(answering(_Server(("127.0.0.1", 0), each))) for each in handlers
+        )
         yield hub
-
-
-@contextlib.contextmanager
-def _serving(hub: Hub, name: str) -> Iterator[str]:
-    handler = type("Handler", (_Handler,), {"hub": hub, "server_name": name})
-    with _Server(("127.0.0.1", 0), handler) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_address[1]}"
-        finally:
-            server.shutdown()
-            thread.join()

@@ -138,12 +138,6 @@ async def silent(display: ClientConnection) -> bool:
     pytest.fail(f"got {message!r}")
 
 
-async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(PATIENCE_S):
-        while not condition():
-            await asyncio.sleep(0.01)
-
-
 async def closed(display: ClientConnection) -> int | None:
     """Read to the end and return the close code."""
     with contextlib.suppress(ConnectionClosed):

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import gzip
 import io
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,6 +19,7 @@ from itertools import islice
 import numpy as np
 
 from tests.support.paths import ROOT
+from tests.support.programs import answering
 
 _PLAYER = ROOT / "tests" / "support" / "hls" / "hls-1.7.4.min.js.gz"
 _SEGMENT_S, _LISTED = 4, 10
@@ -81,14 +81,8 @@ def live_stream(subtitles: str) -> Iterator[str]:
     """Serve a stream with the subtitles of this address; yield the address of its page."""
     server = _Stream(("127.0.0.1", 0), _Handler)
     server.subtitles = subtitles
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}/"
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with answering(server) as address:
+        yield f"{address}/"
 
 
 def _main(subtitles: str) -> str:

@@ -19,6 +19,7 @@ import orjson
 
 from tests.support.needs import needs_module
 from tests.support.paths import ROOT
+from tests.support.programs import answering
 
 MODEL = "starter"
 STARTS_S = 120.0
@@ -164,14 +165,8 @@ def scripted(
     server = ScriptedServer(list(turns) or [says("Amén.")], models, port)
     if tls is not None:
         server.socket = tls.wrap_socket(server.socket, server_side=True)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
+    with answering(server):
         yield server
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
 
 
 def free_port() -> int:

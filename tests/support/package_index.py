@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.programs import answering
+
 PAGE = b"<html><body>Please log in to our guest network</body></html>"
 _PIECE = 64 * 1024
 
@@ -116,16 +118,12 @@ def index_here() -> Iterator[Index]:
     """Run an index."""
     index = Index()
     handler = type("Handler", (_Handler,), {"index": index})
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        index.url = f"http://127.0.0.1:{server.server_address[1]}/simple/"
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
-        thread.start()
+    with answering(ThreadingHTTPServer(("127.0.0.1", 0), handler)) as address:
+        index.url = f"{address}/simple/"
         try:
             yield index
         finally:
             index.closing.set()
-            server.shutdown()
-            thread.join()
 
 
 def pip_asks_only(monkeypatch: pytest.MonkeyPatch, url: str) -> None:

@@ -1,4 +1,25 @@
 """How long tests wait."""
 
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+
 PATIENCE_S = 90.0
 """So long a machine that is at much else may take for what a test waits for."""
+
+
+def wait_for(reached: Callable[[], object], within_s: float = PATIENCE_S) -> None:
+    """Wait until a condition holds."""
+    until_s = time.monotonic() + within_s
+    while not reached():
+        assert time.monotonic() < until_s, "waited in vain"
+        time.sleep(0.01)
+
+
+async def reached(condition: Callable[[], object]) -> None:
+    """Wait until a condition holds, and let the event loop go on."""
+    async with asyncio.timeout(PATIENCE_S):
+        while not condition():
+            await asyncio.sleep(0.01)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -40,10 +39,3 @@ def judged_as(decision: Decision, score: float = 0.9) -> Quality:
     quality = kept(final(), draft()).quality
     assert quality is not None
     return replace(quality, decision=decision, score=score)
-
-
-def wait_for(reached: Any, timeout_s: float = 60.0) -> None:
-    until_s = time.monotonic() + timeout_s
-    while not reached():
-        assert time.monotonic() < until_s, "waited in vain"
-        time.sleep(0.01)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -19,6 +19,7 @@ from pipeline.publish.stream import ServiceStatus, stream_name
 from scripts.support.captions import caption
 from scripts.support.nats_server import installed
 from tests.support.needs import needs_module, without
+from tests.support.patience import reached
 
 
 def needs_nats() -> None:
@@ -79,7 +80,7 @@ class Church:
 
     async def arrives(self) -> None:
         """Wait until the stream has all that was said."""
-        await reaches(lambda: not self.publisher.waiting)
+        await reached(lambda: not self.publisher.waiting)
 
     async def close(self) -> None:
         await asyncio.to_thread(self.publisher.close)
@@ -121,12 +122,6 @@ async def delete_stream(url: str, church: str = "church") -> None:
     await client.connect(url)
     await client.jetstream().delete_stream(stream_name(church))
     await client.close()
-
-
-async def reaches(condition: Callable[[], object]) -> None:
-    """Wait until something holds; the test's own time limit ends it otherwise."""
-    while not condition():
-        await asyncio.sleep(0.02)
 
 
 def texts(board: CaptionBoard) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,8 +10,6 @@ from typing import Any
 import orjson
 
 from pipeline.core.errors import AudioLostError, EngineError
-from pipeline.core.standing import Standing
-from pipeline.core.terms import WantedTerm
 from pipeline.core.timestamps import utc_now
 from pipeline.core.types import AudioBlock, Translation
 from pipeline.records.events import DictionaryEvent
@@ -60,16 +58,7 @@ class LooseCable(FakeSource):
 class Spanish(FakeTranslator):
     """Unsure of the second sentence; Gemma fails on the fourth."""
 
-    def translate(
-        self,
-        text: str,
-        on_text: Callable[[str], None] | None = None,
-        draft: str = "",
-        standing: Standing | None = None,
-        wanted: Sequence[WantedTerm] = (),
-        *,
-        rivals: Sequence[str] | None = None,
-    ) -> Translation:
+    def translate(self, text: str, *_: object, **__: object) -> Translation:
         if self.name == "gemma" and "four" in text:
             raise EngineError("final-failed", "The translator was told to fail.")
         words = [f"{word}o" for word in text.split()]

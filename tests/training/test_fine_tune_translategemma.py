@@ -161,34 +161,30 @@ def test_short_of_memory_it_steps_down_and_computes_the_same(
     assert stepper.rung == 1
 
 
-def test_where_nothing_fits_it_is_told(
-    base: Path, mix: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    "case",
+    [
+        ("DefaultCPUAllocator: can't allocate memory", LearningError, r"\[memory-short\]"),
+        ("shape mismatch", RuntimeError, "shape mismatch"),
+    ],
+)
+def test_where_nothing_fits_it_is_told_and_another_fault_is_no_matter_of_memory(
+    base: Path,
+    mix: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    case: tuple[str, type[Exception], str],
 ) -> None:
+    fault, kind, says = case
     model, tokenizer = trainer.load(trainer.options_of(options(base, mix, tmp_path)))
 
-    def short(*_: Any) -> Any:
-        raise RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory")
+    def fail(*_: Any) -> Any:
+        raise RuntimeError(fault)
 
-    monkeypatch.setattr(trainer, "loss_of", short)
+    monkeypatch.setattr(trainer, "loss_of", fail)
     stepper = trainer.Stepper(model, 0, "cpu")
-    with pytest.raises(LearningError) as told:
+    with pytest.raises(kind, match=says):
         stepper.step(trainer.examples(tokenizer, mix / "train.jsonl", ("en", "es")))
-    assert told.value.code == "memory-short"
-
-
-def test_another_fault_is_no_matter_of_memory(
-    base: Path, mix: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    model, tokenizer = trainer.load(trainer.options_of(options(base, mix, tmp_path)))
-
-    def broken(*_: Any) -> Any:
-        raise RuntimeError("shape mismatch")
-
-    monkeypatch.setattr(trainer, "loss_of", broken)
-    with pytest.raises(RuntimeError, match="shape mismatch"):
-        trainer.Stepper(model, 0, "cpu").step(
-            trainer.examples(tokenizer, mix / "train.jsonl", ("en", "es"))
-        )
 
 
 def test_four_bit_without_a_gpu_is_told(base: Path, mix: Path, tmp_path: Path) -> None:

@@ -203,13 +203,15 @@ def test_where_nothing_was_learnt_it_is_told_and_there_is_no_model(
 
 
 def test_a_training_that_diverges_is_told(
-    spoken: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    spoken: Path, trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     base = sha256(STARTER / "model.bin")
-    assert trainer.main(options(spoken, tmp_path, "--minutes", "60", "--rate", "1e30")) != 0
-    told = " ".join(capsys.readouterr().err.split())
-    assert "is no number" in told
-    assert "Train with a lower rate" in told
+    shutil.copytree(trained, tmp_path / "on")
+    told = options(spoken, tmp_path / "on", "--resume", "--minutes", "60", "--rate", "1e30")
+    assert trainer.main(told) != 0
+    says = " ".join(capsys.readouterr().err.split())
+    assert "is no number" in says
+    assert "Train with a lower rate" in says
     assert sha256(STARTER / "model.bin") == base
 
 

@@ -61,11 +61,10 @@ def require_space(folder: Path, needed_bytes: int) -> None:
         )
 
 
-def quantize(source: Path, target: Path, level: str, threads: int) -> list[str]:
+def quantize(source: Path, target: Path, level: str, threads: int) -> None:
     """Write `source`, an F16 file, as `target`, which appears only when it is whole.
 
-    Returns a line for each group of tensors that llama.cpp kept larger than the level says. Raises
-    ModelError.
+    Raises ModelError.
     """
     try:
         llama.layers(source)
@@ -97,23 +96,23 @@ def quantize(source: Path, target: Path, level: str, threads: int) -> list[str]:
         fresh.replace(target)
     finally:
         fresh.unlink(missing_ok=True)
-    return kept_larger(target)
 
 
 def quantize_and_say(source: Path, target: Path, level: str, threads: int) -> None:
     """Quantize, and tell the person in front what llama.cpp made of it."""
-    for line in quantize(source, target, level, threads):
+    quantize(source, target, level, threads)
+    made = gguf.GGUFReader(target)  # once: it takes long over a large vocabulary
+    for line in kept_larger(made):
         console.print(f"note: {line}", style="yellow", markup=False)
     size = f"{target.stat().st_size / 1e6:.1f} MB"
-    console.print(f"{level}: {target}, {size} ({types(target)})", markup=False)
+    console.print(f"{level}: {target}, {size} ({types(made)})", markup=False)
 
 
-def kept_larger(path: Path) -> list[str]:
+def kept_larger(reader: gguf.GGUFReader) -> list[str]:
     """Say of which tensors the rows do not fit the blocks of a K level, and what they are instead.
 
     Empty for a file of another level.
     """
-    reader = gguf.GGUFReader(path)
     named = reader.fields["general.file_type"].contents()
     level = next((name for name, (number, _) in _KINDS.items() if number == named), F16)
     matrices = [tensor for tensor in reader.tensors if len(tensor.shape) > 1]
@@ -130,9 +129,8 @@ def kept_larger(path: Path) -> list[str]:
     ]
 
 
-def types(path: Path) -> str:
+def types(reader: gguf.GGUFReader) -> str:
     """Return how many tensors of which type a file holds: `36 Q4_K, 6 Q6_K`, norms left out."""
-    reader = gguf.GGUFReader(path)
     found = Counter(t.tensor_type.name for t in reader.tensors if len(t.shape) > 1)
     return ", ".join(f"{count} {name}" for name, count in found.most_common())
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import mmap
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,14 +14,13 @@ import pytest
 
 from pipeline.config.schema import Settings
 from pipeline.core.errors import EngineError
-from pipeline.core.standing import Standing
-from pipeline.core.terms import WantedTerm
 from pipeline.core.types import Translation
 from pipeline.engines.protocols import never
 from pipeline.evaluation.sentences import Sentence, few, read
 from scripts.quality import evaluate as evaluate_quality
 from scripts.quality import sides
 from scripts.quality.stress import stress
+from tests.support.programs import put_program
 
 SENTENCES = read()
 FEW = ["--few", "4"]
@@ -43,16 +42,7 @@ class Scripted:
 
     def load(self) -> None: ...
 
-    def translate(
-        self,
-        text: str,
-        on_text: Callable[[str], None] | None = None,
-        draft: str = "",
-        standing: Standing | None = None,
-        wanted: Sequence[WantedTerm] = (),
-        *,
-        rivals: Sequence[str] | None = None,
-    ) -> Translation:
+    def translate(self, text: str, *_: object, **__: object) -> Translation:
         if self.leak_mb:
             # From the system and never from what this process has freed: it is to grow.
             leaked = mmap.mmap(-1, self.leak_mb * 1_000_000)
@@ -202,12 +192,11 @@ def test_growing_memory_of_a_gpu_fails_the_stress_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """nvidia-smi is a program that tells 10 MiB more of this process each time it is asked."""
-    smi, count = tmp_path / "nvidia-smi", tmp_path / "count"
+    count = tmp_path / "count"
     count.write_text("1000\n")
     more = f"m=$(cat {count}); echo $((m + 10)) > {count}; echo {os.getpid()}, GPU-a, $m"
-    smi.write_text(f'#!/bin/sh\ncase "$1" in *compute-apps*) {more};; *) echo GPU-a, 50;; esac\n')
-    smi.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    script = f'case "$1" in *compute-apps*) {more};; *) echo GPU-a, 50;; esac'
+    put_program(tmp_path, script, monkeypatch)
     held = stress(save(tmp_path / "a.json", Scripted(lambda s: s.target), repeated=10))
     assert held is not None
     assert held.gpu_grown_mb == pytest.approx(100 * 10 * 1.048576, abs=0.2)

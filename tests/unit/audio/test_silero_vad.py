@@ -127,22 +127,17 @@ def test_a_model_with_other_inputs_is_refused() -> None:
     assert refusal(other).code == "model-broken"
 
 
-def test_what_is_no_probability_is_an_error_and_a_reset_cures_it(silero: Silero) -> None:
+def test_what_is_no_probability_and_what_cannot_be_run_are_errors_that_a_reset_cures(
+    silero: Silero,
+) -> None:
     silero.reset()
-    silero._state[:] = np.nan
-    with pytest.raises(EngineError, match="says nan"):
-        silero.probability(np.zeros(512, np.float32))
-    silero.reset()
-    assert silero.probability(np.zeros(512, np.float32)) < 0.1
-
-
-def test_a_model_that_cannot_be_run_any_more_is_an_error(silero: Silero) -> None:
-    silero.reset()
-    silero._state = np.zeros((1, 1, 1), np.float32)
-    with pytest.raises(EngineError, match="vad-failed"):
-        silero.probability(np.zeros(512, np.float32))
-    silero.reset()
-    assert silero.probability(np.zeros(512, np.float32)) < 0.1
+    nan, misshapen = np.full_like(silero._state, np.nan), np.zeros((1, 1, 1), np.float32)
+    for state, says in ((nan, "says nan"), (misshapen, "vad-failed")):
+        silero._state = state
+        with pytest.raises(EngineError, match=says):
+            silero.probability(np.zeros(512, np.float32))
+        silero.reset()
+        assert silero.probability(np.zeros(512, np.float32)) < 0.1
 
 
 @pytest.mark.slow

@@ -2,47 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import json
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import orjson
 import pytest
 import structlog
-from hypothesis import settings
-from hypothesis import strategies as st
-from hypothesis.stateful import (
-    RuleBasedStateMachine,
-    invariant,
-    precondition,
-    rule,
-    run_state_machine_as_test,
-)
 from websockets.asyncio.client import ClientConnection
 
 from pipeline.captions.redaction import Redaction, RedactionFilter
-from pipeline.core.errors import ProtocolError
-from pipeline.core.types import (
-    Caption,
-    Comparison,
-    Recognition,
-    Span,
-    Transcript,
-    Translation,
-    Utterance,
-)
-from tests.support.commands import command
-from tests.support.coordinator import CoordinatorFixture
 from tests.support.daemon import Service, until
-from tests.support.examples import examples
 from tests.support.fakes import FakeRecognizer, FakeSource, FakeTranslator, Speech, pcm_of
+from tests.support.patience import reached
 from tests.support.schemas import problems
 
 KEPT = [Speech(1.0 + 3 * n, 2.6 + 3 * n, f"kept number {n} of this evening") for n in range(3)]
@@ -151,12 +126,6 @@ def version_of(key: int) -> Callable[[dict[str, Any]], bool]:
     return lambda m: m["type"] == "caption" and m["id"] == key
 
 
-async def eventually(condition: Callable[[], Any]) -> None:
-    async with asyncio.timeout(30):
-        while not condition():
-            await asyncio.sleep(0.01)
-
-
 async def everything(service: Service) -> str:
     """Return all that a phone, one that was away, and a new operator's page are sent, as text."""
     got = []
@@ -202,7 +171,7 @@ def test_off_the_record_nobody_and_nothing_has_the_words(tmp_path: Path) -> None
             shown = service.app._context.hub._boards.first.seq
             await operator.command("edit", id=4, text="Ludmila perdonó")
             await operator.command("edit", id=1, text="Corregido")
-            await eventually(lambda: len(said(files(service.app.folder))) >= 4)
+            await reached(lambda: len(said(files(service.app.folder))) >= 4)
             (service.app.folder / "report.html").write_text("Przemek")
 
             done = await operator.command("off-record")
@@ -214,7 +183,7 @@ def test_off_the_record_nobody_and_nothing_has_the_words(tmp_path: Path) -> None
                 assert (gone["source"]["text"], gone["target"]["text"]) == ("", "")
                 assert gone["final"]
                 assert gone["seq"] > shown
-            await eventually(lambda: not service.app._context.recorder.purging)
+            await reached(lambda: not service.app._context.recorder.purging)
             assert said(files(service.app.folder)) == []
             assert said(await everything(service)) == []
 
@@ -227,7 +196,7 @@ def test_off_the_record_nobody_and_nothing_has_the_words(tmp_path: Path) -> None
                     refused = await operator.command(name, id=key, **fields)
                     assert refused["code"] == "unknown-caption"
             assert service.app.health.record().state == "blank"
-            await eventually(lambda: service.app._group.listen.heard_s > 29.5)
+            await reached(lambda: service.app._group.listen.heard_s > 29.5)
             assert said(await everything(service)) == []
 
             assert not (await operator.command("on-record"))["off_record"]
@@ -270,7 +239,7 @@ def test_a_final_that_was_being_made_never_comes(tmp_path: Path) -> None:
             assert translate.doing is not None
             assert translate.waiting
             await operator.command("off-record")
-            await eventually(lambda: not service.app._context.recorder.purging)
+            await reached(lambda: not service.app._context.recorder.purging)
             assert (translate.waiting, service.app._news.unfinished) == (0, 0)
             await operator.command("on-record")  # before Gemma is back
             hang.set()
@@ -323,7 +292,7 @@ def test_it_outlives_a_restart(tmp_path: Path) -> None:
             await until(phone, lambda m: m.get("state") == "blank")
             assert service.app.health.record().reason == "off the record"
             assert said(await everything(service)) == []
-            await eventually(lambda: again.stopped)
+            await reached(lambda: again.stopped)
             await operator.command("on-record")
             again.gates[0].set()
             await until(phone, final("back again"))
@@ -336,118 +305,3 @@ def test_it_outlives_a_restart(tmp_path: Path) -> None:
     assert second.run(back) == 0
     assert said(files(tmp_path)) == []
     assert second.journal()[-1]["source"]["text"] == AFTER.text
-
-
-# Whatever operators and engines do, in whatever order
-
-
-class AnyService(RuleBasedStateMachine):
-    """A desk with a real board and real files. Every utterance has a word of its own."""
-
-    folders: Callable[[str], Path]
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.setting = CoordinatorFixture(self.folders("sessions"))
-        self.desk, self.board = self.setting.coordinator, self.setting.board
-        self.setting.facts.has_begun = True
-        self.setting.facts.off_record_s = 8.0
-        self.open: dict[int, Utterance] = {}
-        self.ends_s: dict[int, float] = {}
-        self.secret: set[int] = set()
-        self.done: set[int] = set()
-        self.finals: set[int] = set()
-        self.last = 0
-
-    def transcript(self, key: int) -> Transcript:
-        text = f"word{key}x"
-        return Transcript(self.open[key], "en", text, text, Recognition(text))
-
-    @rule(length_s=st.sampled_from([1.0, 3.0, 9.0]))
-    def speak(self, length_s: float) -> None:
-        self.last += 1
-        start_s = self.setting.hearing.heard_s
-        self.setting.hearing.heard_s = self.ends_s[self.last] = start_s + length_s
-        samples = round(start_s * 16_000), round((start_s + length_s) * 16_000)
-        self.open[self.last] = Utterance(
-            self.last, 1, True, "silence", *samples, np.zeros(1, np.float32)
-        )
-        if self.setting.facts.off_record:  # as if the listener had not noticed it yet
-            self.secret.add(self.last)
-
-    @precondition(lambda self: self.open)
-    @rule(at=st.integers(0, 9), what=st.sampled_from(["close", "partial", "final", "filter"]))
-    def report(self, at: int, what: str) -> None:
-        key = list(self.open)[at % len(self.open)]
-        made = self.transcript(key)
-        if what == "close":
-            self.desk.on_closed(self.open[key])
-        elif what == "filter":
-            self.desk.on_filtered(replace(made, filtered="no-speech"))
-        else:
-            final = what == "final"
-            engine = "gemma" if final else "marian"
-            self.desk.show(Caption(made, "es", f"palabra {made.text}", engine, final))
-        if what in ("final", "filter"):
-            del self.open[key]
-            self.done.add(key)
-            self.finals |= {key} if what == "final" else set()
-
-    @rule(key=st.integers(1, 12))
-    def compare(self, key: int) -> None:
-        if key not in self.finals:
-            return
-        told = Translation(f"otra word{key}x", "marian")
-        self.desk.on_comparison(Comparison(key, "es", "", "m", told, Span(0.0, 0.1)))
-
-    @rule(
-        name=st.sampled_from(
-            ["pause", "resume", "blank", "unblank", "edit", "hide", "show", "undo"]
-        ),
-        key=st.integers(1, 12),
-    )
-    def operate(self, name: Any, key: int) -> None:
-        with contextlib.suppress(ProtocolError):
-            self.setting.commands.obey(command(name, key, f"corregido word{key}x"))
-
-    @rule()
-    def off_record(self) -> None:
-        if not self.setting.facts.off_record:
-            limit_s = self.setting.hearing.heard_s - 8.0
-            self.secret |= {*self.open} | {k for k, end_s in self.ends_s.items() if end_s > limit_s}
-        self.setting.commands.obey(command("off-record"))
-
-    @rule()
-    def on_record(self) -> None:
-        self.setting.commands.obey(command("on-record"))
-
-    @invariant()
-    def nobody_is_sent_a_secret(self) -> None:
-        operators = self.setting.context.hub.operators
-        sent = [m.source.text + m.target.text for m in self.board.snapshot().messages]
-        sent += [str(each) for each in (*operators._utterances, *operators._compares)]
-        assert self.secrets_in(" ".join(sent)) == []
-        blank = self.setting.state[0] == "blank"
-        assert blank or not self.setting.facts.off_record
-
-    def secrets_in(self, text: str) -> list[int]:
-        return [key for key in self.secret if f"word{key}x" in text]
-
-    def teardown(self) -> None:
-        assert self.setting.recorder.close(10.0)
-        folder = self.setting.recorder.folder
-        assert self.secrets_in(files(folder)) == []
-        kept = (folder / "diagnostics.jsonl").read_text()
-        lost = [key for key in self.done - self.secret if f"word{key}x" not in kept]
-        assert lost == []
-
-
-@pytest.mark.slow
-def test_whatever_happens_no_secret_is_told_and_nothing_else_is_lost(
-    tmp_path_factory: pytest.TempPathFactory,
-) -> None:
-    AnyService.folders = staticmethod(tmp_path_factory.mktemp)
-    run_state_machine_as_test(
-        AnyService,
-        settings=settings(deadline=None, max_examples=examples(12), stateful_step_count=20),
-    )

@@ -26,6 +26,7 @@ from pipeline.captions.redaction import Redaction
 from pipeline.cli.screens import LineScreen, RichScreen, make_screen
 from pipeline.core.reports import Fault, Level
 from scripts.support.records import utterance_record
+from tests.support.patience import wait_for
 from tests.support.screens import RECORD, caption
 
 
@@ -95,13 +96,6 @@ def bottom(screen: RichScreen, width: int = 80, height: int = 24) -> list[str]:
 
 def printed(file: io.StringIO) -> str:
     return _ESCAPES.sub("", file.getvalue())
-
-
-def wait_for(reached: Any, timeout_s: float = 5.0) -> None:
-    until_s = time.monotonic() + timeout_s
-    while not reached():
-        assert time.monotonic() < until_s, "waited in vain"
-        time.sleep(0.01)
 
 
 def test_the_bottom_shows_speech_state_level_and_times() -> None:

@@ -17,19 +17,10 @@ from pipeline.core.terms import WantedTerm
 from pipeline.dictionary.glossary import Glossary, compile_glossary, parse_terms, shown, shown_all
 from pipeline.engines.ctranslate2.marian import Marian
 from pipeline.engines.term_repair import repair, word_weights
-from tests.support.needs import needs_file
 from tests.support.paths import ROOT
 
 STARTER = bundled("models", "starter", "marian")
 GIFT = "Redemption is a costly gift, and we did nothing for it."
-
-
-@pytest.fixture(scope="module")
-def marian() -> Marian:
-    needs_file(STARTER)
-    engine = Marian(STARTER)
-    engine.load()
-    return engine
 
 
 @pytest.fixture(scope="module")

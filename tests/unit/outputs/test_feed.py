@@ -2,7 +2,6 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
 
 from pipeline.captions.board import CaptionBoard
 from pipeline.captions.redaction import Redaction
@@ -11,7 +10,7 @@ from pipeline.outputs.feed import OutputFeed
 from pipeline.protocol.caption import CaptionMessage
 from scripts.support.captions import caption
 from scripts.support.web_recorder import WebRecorder
-from tests.support.recorder import wait_for as until
+from tests.support.patience import wait_for as until
 
 NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
 
@@ -19,12 +18,6 @@ NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
 def to(program: Any, server: WebRecorder, path: str = "", place: str = "") -> Output:
     """Return the setting of a program at a server."""
     return Output(program=program, url=f"{server.url}{path}", place=place)
-
-
-def values(server: WebRecorder) -> list[str]:
-    """Return the texts that a vMix title was given."""
-    queries = (parse_qs(urlsplit(each.path).query, keep_blank_values=True) for each in server.sent)
-    return [query["Value"][0] for query in queries]
 
 
 def texts(server: WebRecorder) -> list[str]:
@@ -55,7 +48,7 @@ def test_a_screen_has_the_newest_final_and_loses_what_is_hidden() -> None:
             message = board.show(caption(key, text, text, final=final))
             assert message
             feed.on_caption(message)
-            until(lambda: not final or values(server)[-1:] == [text])  # noqa: B023 - at once
+            until(lambda: not final or server.titles[-1:] == [text])  # noqa: B023 - at once
         edited, hidden = board.edit(1, "tarde"), board.hide(2)
         assert edited
         assert hidden
@@ -63,7 +56,7 @@ def test_a_screen_has_the_newest_final_and_loses_what_is_hidden() -> None:
         feed.on_caption(hidden)
         until(lambda: len(server.sent) == 3)
         feed.close()
-    assert values(server) == ["uno", "dos", ""]
+    assert server.titles == ["uno", "dos", ""]
 
 
 def test_a_blank_screen_is_cleared_and_comes_back() -> None:
@@ -81,7 +74,7 @@ def test_a_blank_screen_is_cleared_and_comes_back() -> None:
         feed.on_blank(is_blank=False)
         until(lambda: len(server.sent) == 3)
         feed.close()
-    assert values(server) == ["uno", "", "uno"]
+    assert server.titles == ["uno", "", "uno"]
 
 
 def test_a_stream_gets_what_has_settled_with_the_time_it_was_said() -> None:
@@ -112,7 +105,7 @@ def test_a_program_of_the_spoken_language_has_what_was_said() -> None:
         feed.on_settled(shown(board, 3, "gracia", "mercy"), NOON)
         until(lambda: len(screen.sent) == 2 and stream.sent)
         feed.close()
-    assert values(screen) == ["grace", ""]
+    assert screen.titles == ["grace", ""]
     assert texts(stream) == ["mercy"]
 
 
@@ -146,7 +139,7 @@ def test_what_is_off_the_record_leaves_the_screen() -> None:
         feed.on_redaction(board.purge(Redaction(0.0, 10.0)))
         until(lambda: len(server.sent) == 2)
         feed.close()
-    assert values(server) == ["uno", ""]
+    assert server.titles == ["uno", ""]
 
 
 def test_what_a_daemon_that_was_killed_has_left_on_a_screen_goes_at_the_start() -> None:
@@ -155,7 +148,7 @@ def test_what_a_daemon_that_was_killed_has_left_on_a_screen_goes_at_the_start() 
         feed.start(print)
         until(lambda: server.sent)
         feed.close()
-    assert values(server) == [""]
+    assert server.titles == [""]
 
 
 def test_an_undone_correction_leaves_the_screen_of_the_spoken_language() -> None:
@@ -173,4 +166,4 @@ def test_an_undone_correction_leaves_the_screen_of_the_spoken_language() -> None
         feed.on_caption(board.put_back(typed))
         until(lambda: len(server.sent) == 2)
         feed.close()
-    assert values(server) == ["At ten", ""]
+    assert server.titles == ["At ten", ""]

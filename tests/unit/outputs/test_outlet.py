@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import socket
 from datetime import UTC, datetime
-from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
@@ -10,15 +9,9 @@ from pipeline.core.reports import Fault, Report
 from pipeline.outputs.outlet import Outlet
 from pipeline.outputs.requests import HttpRequest, Shown, vmix, youtube
 from scripts.support.web_recorder import WebRecorder
-from tests.support.recorder import wait_for as until
+from tests.support.patience import wait_for as until
 
 NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
-
-
-def values(server: WebRecorder) -> list[str]:
-    """Return the texts that a vMix title was given."""
-    queries = (parse_qs(urlsplit(each.path).query, keep_blank_values=True) for each in server.sent)
-    return [query["Value"][0] for query in queries]
 
 
 def codes(reports: list[Report]) -> list[str]:
@@ -123,7 +116,7 @@ def test_a_screen_that_was_away_gets_the_newest_text_alone() -> None:
         server.go_on()
         until(lambda: not outlet.waiting)
         outlet.close()
-    assert values(server) == ["0", "8"]
+    assert server.titles == ["0", "8"]
 
 
 def test_what_is_too_old_is_not_sent_when_a_program_is_back(
@@ -140,7 +133,7 @@ def test_what_is_too_old_is_not_sent_when_a_program_is_back(
         for outlet in (youtube_outlet, vmix_outlet):
             outlet.close()
     # A screen still shows what it had before: nothing is better than that.
-    assert (stream.sent, values(screen)) == ([], [""])
+    assert (stream.sent, screen.titles) == ([], [""])
 
 
 def test_an_address_that_cannot_be_looked_up_is_told_and_the_thread_goes_on() -> None:

@@ -21,7 +21,6 @@ from pipeline.protocol.commands import (
     AddRuleCommand,
     ApproveCommand,
     AuthMessage,
-    ClientMessage,
     CorrectCommand,
     DropNoteCommand,
     EditCommand,
@@ -324,36 +323,6 @@ def test_the_longest_edit_is_accepted() -> None:
 
 def test_what_was_sent_comes_back_short() -> None:
     assert len(refused(json.dumps({"type": "x" * 9000})).message) < 120
-
-
-_VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner),
-)
-
-
-@pytest.mark.slow
-@settings(deadline=None)
-@given(
-    st.fixed_dictionaries(
-        {"type": st.sampled_from(["ack", "auth", "command"]) | _VALUES},
-        optional={
-            "seq": _VALUES,
-            "token": _VALUES,
-            "name": st.sampled_from(COMMANDS) | _VALUES,
-            "id": _VALUES,
-            "text": _VALUES,
-            "heard": _VALUES,
-            "write": _VALUES,
-        },
-    )
-)
-def test_any_object_is_parsed_or_refused(value: dict[str, Any]) -> None:
-    try:
-        answer: object = codec.parse(json.dumps(value))
-    except ProtocolError as problem:
-        answer = orjson.loads(codec.error(problem))["code"]
-    assert isinstance(answer, get_args(ClientMessage)) or answer in DOCUMENTED_CODES
 
 
 @settings(deadline=None)

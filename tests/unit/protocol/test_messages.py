@@ -14,8 +14,9 @@ from pipeline.protocol.caption import SourceText, TargetText
 from pipeline.protocol.codec import encode, parse
 from pipeline.protocol.commands import PairMessage
 from pipeline.protocol.messages import DoubtfulMessage, InvitationMessage, NotesMessage
-from tests.support.hub import in_loop, operator, receive, send, serving, until
+from tests.support.hub import in_loop, operator, receive, send, serving
 from tests.support.paths import ROOT
+from tests.support.patience import reached
 from tests.support.schemas import SCHEMA, problems
 from tests.support.sessions import eventful
 
@@ -100,7 +101,7 @@ async def test_what_the_schemas_allow_the_hub_takes() -> None:
             ):
                 assert problems(schema_of(wanted), wanted) == []
                 await send(display, **wanted)
-            await until(lambda: len(service.commands) == 2)
+            await reached(lambda: len(service.commands) == 2)
             edited = await receive(display)
             assert problems("messages/caption", edited) == []
             await asyncio.sleep(0)

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import asyncio
 import http.server
-import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -16,7 +15,9 @@ from pipeline.publish.stream import StreamMessage
 from scripts.support.nats_server import NatsServer
 from tests.support.certificates import make
 from tests.support.hub import in_loop
-from tests.support.relays import church, needs_nats, reaches, relay, texts
+from tests.support.patience import reached
+from tests.support.programs import answering
+from tests.support.relays import church, needs_nats, relay, texts
 
 USERS = 'authorization { users = [ { user: church, password: "right" } ] }\n'
 
@@ -25,12 +26,8 @@ USERS = 'authorization { users = [ { user: church, password: "right" } ] }\n'
 def web_server() -> Iterator[int]:
     """A web server that answers everything with a page."""
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), http.server.SimpleHTTPRequestHandler)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield server.server_address[1]
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with answering(server):
+        yield server.server_port
 
 
 @pytest.mark.slow
@@ -63,7 +60,7 @@ async def test_captions_reach_a_relay_over_tls_that_an_own_authority_has_signed(
         url, own = server.url.replace("nats://", "tls://"), str(cert)
         async with church(url, ca_file=own) as hall, relay(url, **{"publish.ca_file": own}) as made:
             hall.say(1, "paz")
-            await reaches(lambda: texts(made.feed.board) == ["paz"])
+            await reached(lambda: texts(made.feed.board) == ["paz"])
         with pytest.raises(PublishError, match=r"publish\.ca_file") as caught:
             await Broker.connect(Publish(nats=url))
         assert caught.value.code == "publish-tls"

@@ -13,7 +13,8 @@ from pipeline.publish.stream import StreamMessage
 from scripts.support.nats_server import NatsServer
 from scripts.support.tcp_proxy import TcpProxy
 from tests.support.hub import in_loop
-from tests.support.relays import church, delete_stream, needs_nats, reaches
+from tests.support.patience import reached
+from tests.support.relays import church, delete_stream, needs_nats
 
 
 def stores(server: NatsServer, text: str) -> Callable[[], bool]:
@@ -72,14 +73,14 @@ async def test_what_is_taken_back_is_on_the_servers_disk_no_more(server: NatsSer
             for length in (3, 2, 1):  # partials, each of them published
                 half = f"vertraulich-{word}-{'x' * length}"
                 hall.say(key, half, final=False)
-                await reaches(stores(server, half))
+                await reached(stores(server, half))
         hall.say(4, "bleibt-stehen")
         hall.say(3, "vertraulich-drei, ganz")
         hall.hide(1)
         hall.edit(2, "besser")
         hall.redact(2.5, 3.5)
         hall.say(5, "bleibt-auch")
-        await reaches(lambda: b"auch" in server.stored() and not hall.publisher.waiting)
+        await reached(lambda: b"auch" in server.stored() and not hall.publisher.waiting)
         stored = server.stored()
     assert b"vertraulich" not in stored
     assert b"bleibt-stehen" in stored
@@ -95,7 +96,7 @@ async def test_a_notice_that_is_replaced_or_cleared_is_on_the_servers_disk_no_mo
             hall.publisher.offer_notice({"de": text})
             await hall.arrives()
             hall.publisher.offer_state("speech")
-        await reaches(lambda: b"Otto" in server.stored() and not hall.publisher.waiting)
+        await reached(lambda: b"Otto" in server.stored() and not hall.publisher.waiting)
         assert b"Anna" not in server.stored()
         hall.publisher.offer_notice({})
         await hall.arrives()
@@ -115,7 +116,7 @@ async def test_what_is_taken_back_while_the_server_is_away_is_overwritten_when_i
         await hall.arrives()
         line.cut()
         hall.say(2, "vertraulich-drei", final=False)  # is on its way
-        await reaches(lambda: "publish-unreachable" in hall.codes)
+        await reached(lambda: "publish-unreachable" in hall.codes)
         hall.hide(1)
         hall.redact(1.5, 3.0)
         hall.publisher.offer_notice({})
@@ -123,7 +124,7 @@ async def test_what_is_taken_back_while_the_server_is_away_is_overwritten_when_i
         server.stop()
         server.start()
         line.mend()
-        await reaches(lambda: b"bleibt" in server.stored() and not hall.publisher.waiting)
+        await reached(lambda: b"bleibt" in server.stored() and not hall.publisher.waiting)
         stored, captions = server.stored(), await kept(server.url)
     assert b"vertraulich" not in stored
     assert len(captions) == 4
@@ -139,7 +140,7 @@ async def test_words_that_a_broken_line_delivers_late_do_not_take_the_place_of_n
         await hall.arrives()
         line.cut()
         hall.say(2, "vertraulich", final=False)
-        await reaches(lambda: "publish-unreachable" in hall.codes)
+        await reached(lambda: "publish-unreachable" in hall.codes)
         hall.redact(1.5, 3.0)
         line.mend()
         await hall.arrives()
@@ -176,7 +177,7 @@ async def test_a_server_that_comes_later_gets_everything(tmp_path: Path) -> None
     async with church(server.url) as hall:
         for key in range(20):
             hall.say(key)
-        await reaches(lambda: "publish-unreachable" in hall.codes)
+        await reached(lambda: "publish-unreachable" in hall.codes)
         assert hall.publisher.waiting == 21
         with server:
             await hall.arrives()
@@ -192,7 +193,7 @@ async def test_the_end_does_not_wait_for_a_server_that_is_gone(tmp_path: Path) -
     server = NatsServer(tmp_path)  # never started
     async with church(server.url) as hall:
         hall.say(1)
-        await reaches(lambda: hall.codes)
+        await reached(lambda: hall.codes)
         await hall.close()
         assert hall.publisher.waiting == 2
 

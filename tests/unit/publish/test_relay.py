@@ -21,7 +21,8 @@ from scripts.support.nats_server import NatsServer
 from scripts.support.tcp_proxy import TcpProxy
 from tests.support.hub import fetch, in_loop, receive, send, serving
 from tests.support.paths import ROOT
-from tests.support.relays import church, delete_stream, needs_nats, reaches, relay, texts
+from tests.support.patience import reached
+from tests.support.relays import church, delete_stream, needs_nats, relay, texts
 
 SCALE = ROOT / "docs" / "SCALE.md"
 
@@ -44,21 +45,21 @@ async def test_displays_of_a_relay_get_what_the_hall_gets_and_go_on_at_another_o
 ) -> None:
     async with church(server.url) as hall, relay(server.url) as one, relay(server.url) as two:
         early = [hall.say(key) for key in range(9)]
-        await reaches(lambda: one.feed.board.seq == two.feed.board.seq == 9)
+        await reached(lambda: one.feed.board.seq == two.feed.board.seq == 9)
         async with display(one, "lang=es") as page:
             hello = await receive(page)
             assert (hello["session"], hello["state"]) == (hall.board.session, "listening")
             assert hello["captions"] == orjson.loads(orjson.dumps(early))
             late = hall.say(9, "paz")
             assert await caption_of(page) == orjson.loads(orjson.dumps(late))
-        await reaches(lambda: two.feed.board.seq == 10)
+        await reached(lambda: two.feed.board.seq == 10)
         async with display(two, f"since=7&session={hall.board.session}") as page:
             hello = await receive(page)
         assert hello["resumed"]
         assert [each["seq"] for each in hello["captions"]] == [8, 9, 10]
         # A load balancer asks: with every relay out, nobody could read even that it is over.
         hall.publisher.offer_state("ended")
-        await reaches(lambda: one.feed.status and one.feed.status.state == "ended")
+        await reached(lambda: one.feed.status and one.feed.status.state == "ended")
         port = int(one.address.rstrip("/").rpartition(":")[2])
         reply = await asyncio.to_thread(fetch, port, "/healthz", "GET", {})
     assert reply.status == 200
@@ -83,13 +84,13 @@ async def test_hide_edit_and_off_the_record_reach_every_relay_in_every_language(
         def boards() -> list[CaptionBoard]:
             return [board for each in (one, two) for board in each.feed.boards.values()]
 
-        await reaches(lambda: [board.seq for board in boards()] == [4] * 4)
+        await reached(lambda: [board.seq for board in boards()] == [4] * 4)
         async with display(one) as page:
             await receive(page)
             hall.hide(0)
             hall.redact(1.0, 1.9)
             hall.edit(2, "mejor")
-            await reaches(lambda: [board.seq for board in boards()] == [7, 6] * 2)
+            await reached(lambda: [board.seq for board in boards()] == [7, 6] * 2)
             seen = [dict(await caption_of(page)) for _ in range(3)]
         await hall.arrives()
         stored = server.stored()
@@ -110,7 +111,7 @@ async def test_a_relay_that_starts_late_has_the_whole_history(server: NatsServer
         hall.hide(299)
         await hall.arrives()
         async with relay(server.url) as edge:
-            await reaches(lambda: edge.feed.board.seq == hall.board.seq)
+            await reached(lambda: edge.feed.board.seq == hall.board.seq)
             assert texts(edge.feed.board) == texts(hall.board)
 
 
@@ -128,12 +129,12 @@ async def test_a_relay_takes_no_operators(server: NatsServer) -> None:
 async def test_a_server_that_restarts_costs_nothing(server: NatsServer) -> None:
     async with church(server.url) as hall, relay(server.url) as edge:
         hall.say(1)
-        await reaches(lambda: edge.feed.board.seq == 1)
+        await reached(lambda: edge.feed.board.seq == 1)
         server.stop()
         for key in range(2, 6):
             hall.say(key)
         server.start()
-        await reaches(lambda: edge.feed.board.seq == 5)
+        await reached(lambda: edge.feed.board.seq == 5)
         assert texts(edge.feed.board) == texts(hall.board)
 
 
@@ -144,14 +145,14 @@ async def test_a_cut_line_is_caught_up_with(server: NatsServer) -> None:
         url = f"nats://127.0.0.1:{line.port}"
         async with church(url) as hall, relay(server.url) as edge:
             hall.say(1)
-            await reaches(lambda: edge.feed.board.seq == 1)
+            await reached(lambda: edge.feed.board.seq == 1)
             line.cut()
             for key in range(2, 30):
                 hall.say(key)
             await asyncio.sleep(2.5)  # more than the wait for an answer
             assert edge.feed.board.seq <= 2
             line.mend()
-            await reaches(lambda: edge.feed.board.seq == 29)
+            await reached(lambda: edge.feed.board.seq == 29)
             assert texts(edge.feed.board) == texts(hall.board)
 
 
@@ -164,7 +165,7 @@ async def test_a_relay_that_was_away_while_the_stream_was_made_anew_has_all_of_t
         async with church(server.url, "one") as hall:
             for key in range(3):
                 hall.say(key, f"ayer {key}")
-            await reaches(lambda: edge.feed.board.seq == 3)
+            await reached(lambda: edge.feed.board.seq == 3)
         line.cut()
         await delete_stream(server.url)
         async with church(server.url, "two") as hall:
@@ -172,7 +173,7 @@ async def test_a_relay_that_was_away_while_the_stream_was_made_anew_has_all_of_t
                 hall.say(key, f"hoy {key}")
             await hall.arrives()
             line.mend()
-            await reaches(lambda: edge.feed.board.seq == 8)
+            await reached(lambda: edge.feed.board.seq == 8)
             assert texts(edge.feed.board) == texts(hall.board)
 
 
@@ -184,12 +185,12 @@ async def test_a_stream_that_is_deleted_costs_old_and_new_relays_nothing(
     async with church(server.url) as hall, relay(server.url) as edge:
         for key in range(5):
             hall.say(key, f"texto {key}")
-        await reaches(lambda: edge.feed.board.seq == 5)
+        await reached(lambda: edge.feed.board.seq == 5)
         await delete_stream(server.url)
         hall.say(5, "texto 5")
         deleted_s = time.monotonic()
         async with relay(server.url) as late:
-            await reaches(lambda: edge.feed.board.seq == late.feed.board.seq == 6)
+            await reached(lambda: edge.feed.board.seq == late.feed.board.seq == 6)
             assert texts(edge.feed.board) == texts(late.feed.board) == texts(hall.board)
         took_s = time.monotonic() - deleted_s
     assert took_s < 15
@@ -216,7 +217,7 @@ async def test_with_the_permissions_of_our_example_a_relay_reads_and_changes_not
         theirs = {"publish.credentials": str(secrets["relay"]), "publish.church": "st-paul"}
         async with church(server.url, **ours) as hall, relay(server.url, **theirs) as edge:
             hall.say(1)
-            await reaches(lambda: edge.feed.board.seq == 1)
+            await reached(lambda: edge.feed.board.seq == 1)
             thief = Client()
             await thief.connect(server.url, user="relay", password="…")
             stream, name = thief.jetstream(timeout=0.5), "captions-st-paul"
@@ -234,11 +235,11 @@ async def test_with_the_permissions_of_our_example_a_relay_reads_and_changes_not
             assert [isinstance(each, Error) for each in refused] == [True] * 6
             await thief.close()
             hall.say(2)
-            await reaches(lambda: edge.feed.board.seq == 2)
+            await reached(lambda: edge.feed.board.seq == 2)
             # A relay that is silent for a while asks whether the stream is still there.
             await asyncio.sleep(2.5)
             hall.say(3)
-            await reaches(lambda: edge.feed.board.seq == 3)
+            await reached(lambda: edge.feed.board.seq == 3)
             assert not edge._told
 
 

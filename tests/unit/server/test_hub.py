@@ -27,8 +27,8 @@ from tests.support.hub import (
     send,
     serving,
     silent,
-    until,
 )
+from tests.support.patience import reached
 
 PHONE, TABLET = ("127.0.0.2", 0), ("127.0.0.3", 0)
 """Where other devices come from: this machine is 127.0.0.1."""
@@ -83,7 +83,7 @@ async def test_no_caption_falls_between_snapshot_and_live() -> None:
     last = 300
 
     async def follow(service: Service, wait: int) -> None:
-        await until(lambda: service.board.seq >= wait)
+        await reached(lambda: service.board.seq >= wait)
         async with service.connect() as display:
             hello = await receive(display)
             has = {each["id"]: each["seq"] for each in hello["captions"]}
@@ -213,7 +213,7 @@ async def test_a_full_hall_is_told_by_503_and_a_free_place_is_given_again() -> N
         assert refused.value.response.headers["Retry-After"] == "10"
         assert (await service.get("/")).status == 200
         await one.close()
-        await until(lambda: service.sample("stark_clients", kind="audience") == 1)
+        await reached(lambda: service.sample("stark_clients", kind="audience") == 1)
         async with service.connect(local_addr=PHONE) as three:
             assert (await receive(three))["type"] == "hello"
 
@@ -226,7 +226,7 @@ async def test_a_full_hall_has_places_for_this_machine_and_for_operators() -> No
         await send(tablet, type="auth", token=TOKEN)
         assert (await receive(tablet))["type"] == "authorized"
         await tablet.close()
-        await until(lambda: not len(service.hub._clients))
+        await reached(lambda: not len(service.hub._clients))
         phones = [await service.connect(local_addr=PHONE) for _ in range(2)]
         for address in (PHONE, ("127.0.0.4", 0)):
             with pytest.raises(InvalidStatus):
@@ -276,7 +276,7 @@ async def test_displays_that_never_read_cost_the_others_nothing() -> None:
         async with asyncio.TaskGroup() as displays:
             for number in range(32):
                 displays.create_task(follow(service, number))
-            await until(lambda: service.sample("stark_clients", kind="audience") == 40)
+            await reached(lambda: service.sample("stark_clients", kind="audience") == 40)
             buffered = 0
             for key in range(count):
                 service.say(key, f"{key} {text}")
@@ -288,11 +288,11 @@ async def test_displays_that_never_read_cost_the_others_nothing() -> None:
                     ),
                 )
                 if key % 10 == 9:  # the hearing ones are not held up by the deaf
-                    await until(lambda sent=key + 1: min(got) == sent)  # type: ignore[misc]
+                    await reached(lambda sent=key + 1: min(got) == sent)  # type: ignore[misc]
         assert got == [count] * 32
         assert service.sample("stark_slow_clients_total") == 8
         assert buffered <= BACKLOG_BYTES + 7000  # and one message
-        await until(lambda: not len(service.hub._clients))
+        await reached(lambda: not len(service.hub._clients))
 
 
 @pytest.mark.slow
@@ -300,8 +300,8 @@ async def test_displays_that_never_read_cost_the_others_nothing() -> None:
 async def test_a_display_that_does_not_answer_pings_is_gone() -> None:
     async with serving(ping_s=1) as service:
         stone = deaf(service)
-        await until(lambda: len(service.hub._clients) == 1)
-        await until(lambda: len(service.hub._clients) == 0)
+        await reached(lambda: len(service.hub._clients) == 1)
+        await reached(lambda: len(service.hub._clients) == 0)
         stone.close()
         assert service.sample("stark_clients", kind="audience") == 0
 
@@ -453,7 +453,7 @@ async def test_closing_says_goodbye_and_waits_for_nobody_long() -> None:
         await receive(display)
         stones = [deaf(service)]
         stones.append(socket.create_connection(("127.0.0.1", service.hub.port)))  # asks nothing
-        await until(lambda: len(service.hub._clients) == 2)
+        await reached(lambda: len(service.hub._clients) == 2)
         started_s = clock()
         await service.hub.close()
         assert clock() - started_s < 5

@@ -14,7 +14,8 @@ import pytest
 from pipeline.server import rate_limits
 from pipeline.server import transport as descriptors
 from tests.support.certificates import make
-from tests.support.hub import Service, fetch, in_loop, receive, serving, until
+from tests.support.hub import Service, fetch, in_loop, receive, serving
+from tests.support.patience import reached
 
 PHONE = "127.0.0.2"
 """Another device: this machine is 127.0.0.1."""
@@ -59,7 +60,7 @@ async def test_who_asks_gets_an_answer_though_others_fill_the_port_and_say_nothi
     async with serving(max_clients=2) as service, service.connect(local_addr=(PHONE, 0)) as display:
         await receive(display)
         with crowd(service, 30) as connections:
-            await until(lambda: not is_open(connections[20]))
+            await reached(lambda: not is_open(connections[20]))
             # The longest silent have gone; nine of the last and the display are left.
             left = [is_open(each) for each in connections]
             assert left == [False] * 21 + [True] * 9
@@ -74,7 +75,7 @@ async def test_who_asks_gets_an_answer_though_others_fill_the_port_and_say_nothi
                 assert answer == b"HTTP/1.1 200", "places above the limit are taken as well"
             service.say(1)
             assert (await receive(display))["type"] == "caption"
-        await until(lambda: service.hub._limiter.total == 1)
+        await reached(lambda: service.hub._limiter.total == 1)
 
 
 @pytest.mark.usefixtures("small")
@@ -84,10 +85,10 @@ async def test_places_are_kept_for_this_machine_where_nobody_makes_room() -> Non
         service.hub._limiter.most = 3
         phones = [await service.connect(local_addr=(PHONE, 0)) for _ in range(3)]
         with crowd(service, 1) as (outside,):
-            await until(lambda: not is_open(outside))
+            await reached(lambda: not is_open(outside))
         here = [await service.connect() for _ in range(3)]
         with crowd(service, 1, "127.0.0.1") as (outside,):
-            await until(lambda: not is_open(outside))
+            await reached(lambda: not is_open(outside))
         for each in (*phones, *here):
             assert (await receive(each))["type"] == "hello"
             await each.close()
@@ -101,7 +102,7 @@ async def test_one_address_that_has_its_share_pushes_nobody_out(
     monkeypatch.setattr(rate_limits, "ANSWERED", 0)
     async with serving(max_clients=2, max_per_address=6) as service:
         with crowd(service, 4) as others, crowd(service, 30, "127.0.0.3") as greedy:
-            await until(lambda: not is_open(greedy[29]))
+            await reached(lambda: not is_open(greedy[29]))
             assert [is_open(each) for each in others] == [True] * 4
             assert [is_open(each) for each in greedy] == [True] * 6 + [False] * 24
 
@@ -112,12 +113,12 @@ async def test_with_tls_those_count_who_have_not_begun_with_it(tmp_path: Path) -
     cert, key = make(tmp_path)
     async with serving(max_clients=2, tls_cert=str(cert), tls_key=str(key)) as service:
         with crowd(service, 30) as connections:
-            await until(lambda: not is_open(connections[19]))
+            await reached(lambda: not is_open(connections[19]))
             assert service.hub._limiter.total == 10
             port = service.hub.port
             there = await asyncio.to_thread(ssl.get_server_certificate, ("127.0.0.1", port))
             assert there == cert.read_text()[: len(there)]
-        await until(lambda: service.hub._limiter.total == 0)
+        await reached(lambda: service.hub._limiter.total == 0)
 
 
 @in_loop
@@ -127,7 +128,7 @@ async def test_this_machine_is_known_by_its_address_in_the_network_too() -> None
         assert "127.0.0.9" not in trusted
         place, here = ("127.0.0.9", service.hub.port), ("127.0.0.9", 0)
         with socket.create_connection(place, 10, here):
-            await until(lambda: "127.0.0.9" in trusted)
+            await reached(lambda: "127.0.0.9" in trusted)
         assert PHONE not in trusted
 
 

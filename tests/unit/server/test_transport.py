@@ -25,7 +25,8 @@ from pipeline.server import rate_limits, transport
 from pipeline.server.clients import BACKLOG_BYTES
 from pipeline.server.pages import SECURITY
 from tests.support.certificates import NAME, make
-from tests.support.hub import TOKEN, Service, closed, in_loop, receive, send, serving, until
+from tests.support.hub import TOKEN, Service, closed, in_loop, receive, send, serving
+from tests.support.patience import reached
 
 UPGRADE = (
     b"GET /ws HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
@@ -61,7 +62,7 @@ async def test_one_address_leaves_room_for_the_others(monkeypatch: pytest.Monkey
         for each in idle:
             each.close()
         await two.close()
-        await until(lambda: service.hub._limiter.total == 1)
+        await reached(lambda: service.hub._limiter.total == 1)
         async with service.connect() as again:
             assert (await receive(again))["type"] == "hello"
 
@@ -126,7 +127,7 @@ async def test_no_more_descriptors_is_told_once_and_over_when_somebody_leaves() 
         await receive(display)
         spare = [socket.socket() for _ in range(30)]
         waiting = socket.create_connection(("127.0.0.1", service.hub.port))
-        await until(lambda: service.hub._limiter.total == 2)
+        await reached(lambda: service.hub._limiter.total == 2)
         highest = max(each.fileno() for each in [*spare, waiting])
         with capture_logs() as told:
             resource.setrlimit(resource.RLIMIT_NOFILE, (spare[0].fileno(), hard))
@@ -135,14 +136,14 @@ async def test_no_more_descriptors_is_told_once_and_over_when_somebody_leaves() 
                     each.setblocking(False)
                     with pytest.raises(BlockingIOError):
                         each.connect(("127.0.0.1", service.hub.port))
-                await until(lambda: bool(told))
+                await reached(lambda: bool(told))
                 await asyncio.sleep(1.2)
                 service.say(1)
                 assert (await receive(display))["type"] == "caption"
             finally:
                 resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
         assert [line["code"] for line in told] == ["descriptors-exhausted"]
-        await until(lambda: service.hub._limiter.total == 2 + len(spare))
+        await reached(lambda: service.hub._limiter.total == 2 + len(spare))
         for each in [*spare, waiting]:
             each.close()
     assert highest < soft
@@ -158,7 +159,7 @@ async def test_who_breaks_off_before_the_answer_costs_one_quiet_line(
             _, writer = await asyncio.open_connection("127.0.0.1", service.hub.port)
             # A request, and a goodbye right behind it: the library ends the connection at once.
             writer.write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n\x88\x80\0\0\0\0")
-            await until(lambda: bool(told))
+            await reached(lambda: bool(told))
             writer.close()
         assert [(line["event"], line["log_level"]) for line in told] == [
             ("gone before its answer", "debug")
@@ -238,7 +239,7 @@ async def test_pages_and_socket_over_tls(tmp_path: Path) -> None:
             assert (await receive(display))["type"] == "console"
             assert (await receive(display))["type"] == "caption"
             assert service.hub._limiter._inside == {"127.0.0.1": 1}
-        await until(lambda: service.hub._limiter.total == 0)
+        await reached(lambda: service.hub._limiter.total == 0)
         assert service.hub._limiter._inside == {}
 
 
@@ -252,7 +253,7 @@ async def test_plain_http_on_the_tls_port_is_told_where_to_go(tmp_path: Path) ->
         assert told.startswith(b"HTTP/1.1 200 ")  # nobody has signed this certificate
         assert f'href="https://{NAME}:8765/"'.encode() in told
         writer.close()
-        await until(lambda: service.hub._limiter.total == 0)
+        await reached(lambda: service.hub._limiter.total == 0)
         assert (await asyncio.to_thread(fetch, service.hub.port, cert, "/healthz")).status == 200
 
 
@@ -265,14 +266,14 @@ async def test_a_deaf_display_is_cut_off_over_tls_as_well(tmp_path: Path) -> Non
         wrap = trusting(cert).wrap_socket
         deaf = await asyncio.to_thread(wrap, plain, server_hostname="localhost")
         deaf.sendall(UPGRADE)
-        await until(lambda: len(service.hub._clients) == 1)
+        await reached(lambda: len(service.hub._clients) == 1)
         (client,) = service.hub._clients
         most = 0
         for key_ in range(200):
             service.say(key_, f"{key_} {'x' * 3000}")
             most = max(most, client.connection.transport.get_write_buffer_size())
             await asyncio.sleep(0)
-        await until(lambda: not len(service.hub._clients))
+        await reached(lambda: not len(service.hub._clients))
         assert service.sample("stark_slow_clients_total") == 1
         assert most <= BACKLOG_BYTES + 7000
         deaf.close()
@@ -316,6 +317,7 @@ async def test_a_certificate_that_cannot_be_read_ends_before_the_port_is_bound(
 ASK = """
 import resource, sys
 from pipeline.server.transport import allow
+from tests.support.patience import reached
 for case in sys.argv[1:]:
     soft, hard, wanted = map(int, case.split())
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))

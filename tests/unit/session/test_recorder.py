@@ -31,7 +31,8 @@ from pipeline.session.recorder import SessionRecorder
 from scripts.support.journal import message
 from scripts.support.records import health_record
 from tests.support.disk import fill_disk, small_disk
-from tests.support.recorder import STARTED, judged_as, lines, recorder, spoken, wait_for
+from tests.support.patience import wait_for
+from tests.support.recorder import STARTED, judged_as, lines, recorder, spoken
 
 FILES = {
     "captions.jsonl",

@@ -22,7 +22,8 @@ from pipeline.session.recordings import (
     recording_path,
 )
 from scripts.support.records import utterance_record
-from tests.support.recorder import judged_as, lines, spoken, wait_for
+from tests.support.patience import wait_for
+from tests.support.recorder import judged_as, lines, spoken
 from tests.support.services import GOOD, UNSURE, WRONG, hold, tone
 
 

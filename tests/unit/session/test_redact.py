@@ -19,7 +19,8 @@ from pipeline.session.recorder import SessionRecorder
 from pipeline.session.redact import finish_purges
 from scripts.support.journal import message
 from scripts.support.records import compare_record
-from tests.support.recorder import lines, recorder, wait_for
+from tests.support.patience import wait_for
+from tests.support.recorder import lines, recorder
 from tests.support.schemas import problems
 from tests.support.secret_words import PURGE, fill, secrets
 
@@ -129,8 +130,8 @@ KILLED = """
     from pathlib import Path
     from pipeline.core import files
     from pipeline.session.recorder import SessionRecorder
+    from tests.support.patience import wait_for
     from tests.support.secret_words import PURGE, fill, secrets
-    from tests.support.recorder import wait_for
 
     def run(folder, at):
         made = SessionRecorder(folder, source="en", targets=("es",), on_fault=print)

@@ -30,7 +30,8 @@ from tests.support.daemon import ShortService as Service
 from tests.support.daemon import break_midway
 from tests.support.fakes import FakeRecognizer, FakeSource, pcm_of
 from tests.support.hub import fetch
-from tests.support.recorder import lines, recorder, spoken, wait_for
+from tests.support.patience import wait_for
+from tests.support.recorder import lines, recorder, spoken
 
 pytestmark = pytest.mark.slow
 LATER = timedelta(seconds=60)

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import time
@@ -13,16 +12,9 @@ from pipeline.engines.llama_cpp.llama import has_gpu
 from pipeline.tuning import hardware
 from pipeline.tuning.hardware import ExternalLoad, gpus, machine, parse_gpus
 from pipeline.tuning.plan import Gpu
+from tests.support.programs import put_program
 
 LISTED = "NVIDIA GeForce RTX 3090, 24576, 24100\nNVIDIA T4, 15360, 15000\n"
-
-
-def program(folder: Path, script: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Put a program called nvidia-smi before all others."""
-    file = folder / "nvidia-smi"
-    file.write_text(f"#!/bin/sh\n{script}\n")
-    file.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
 
 
 @pytest.fixture
@@ -72,7 +64,7 @@ def test_cores_that_this_process_may_not_use_do_not_count() -> None:
 
 
 def test_what_nvidia_smi_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    program(tmp_path, f"printf '{LISTED}'", monkeypatch)
+    put_program(tmp_path, f"printf '{LISTED}'", monkeypatch)
     assert gpus() == (
         Gpu("NVIDIA GeForce RTX 3090", 24576 << 20, 24100 << 20),
         Gpu("NVIDIA T4", 15360 << 20, 15000 << 20),
@@ -82,7 +74,7 @@ def test_what_nvidia_smi_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 def test_nvidia_smi_is_asked_for_what_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    program(tmp_path, f'echo "$@" > {tmp_path}/asked', monkeypatch)
+    put_program(tmp_path, f'echo "$@" > {tmp_path}/asked', monkeypatch)
     assert gpus() == ()
     asked = (tmp_path / "asked").read_text()
     assert "--query-gpu=name,memory.total,memory.free" in asked

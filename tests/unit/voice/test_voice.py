@@ -7,7 +7,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import av
@@ -24,7 +24,7 @@ from pipeline.protocol.caption import CaptionMessage, SourceText, TargetText
 from pipeline.voice.playout import RATE_HZ
 from pipeline.voice.voice import Voice
 from tests.support.needs import needs_program
-from tests.support.patience import PATIENCE_S
+from tests.support.patience import wait_for
 
 
 @pytest.fixture
@@ -86,13 +86,6 @@ class Hall:
         return float((np.abs(self.heard) > 0.01).sum()) / RATE_HZ if self.sound else 0.0
 
 
-def until(done: Callable[[], object]) -> None:
-    until_s = time.monotonic() + PATIENCE_S
-    while not done():
-        assert time.monotonic() < until_s
-        time.sleep(0.05)
-
-
 @pytest.fixture
 def hall(speaker: SpeakerProcess) -> Iterator[Hall]:
     made = Hall(speaker)
@@ -101,15 +94,15 @@ def hall(speaker: SpeakerProcess) -> Iterator[Hall]:
 
 
 def test_settled_words_are_heard_and_silence_goes_on_where_none_are(hall: Hall) -> None:
-    until(lambda: len(hall.sound) > 5000)
+    wait_for(lambda: len(hall.sound) > 5000)
     assert hall.spoken_s == 0
     hall.say(1, "Esto puede cambiar.", final=False)
     hall.say(2, "😀")
     hall.say(3, "Dios es fiel.")
     hall.say(3, "Dieu est fidèle.", lang="fr")  # nobody listens to it
-    until(lambda: hall.spoken_s > 0.3)
+    wait_for(lambda: hall.spoken_s > 0.3)
     at = len(hall.sound)
-    until(lambda: len(hall.sound) > at + 12_000)
+    wait_for(lambda: len(hall.sound) > at + 12_000)
     assert hall.spoken_s < 1.5
     assert hall.faults == []
 
@@ -117,14 +110,14 @@ def test_settled_words_are_heard_and_silence_goes_on_where_none_are(hall: Hall) 
 def test_a_dead_engine_costs_one_clause_and_no_listener(
     hall: Hall, speaker: SpeakerProcess
 ) -> None:
-    until(lambda: speaker.pid)
+    wait_for(lambda: speaker.pid)
     pid = speaker.pid
     assert pid is not None
     os.kill(pid, signal.SIGKILL)
-    until(lambda: speaker.pid not in (None, pid))
+    wait_for(lambda: speaker.pid not in (None, pid))
     at = len(hall.sound)
     hall.say(1, "Ha vuelto.")
-    until(lambda: hall.spoken_s > 0.2)
+    wait_for(lambda: hall.spoken_s > 0.2)
     assert len(hall.sound) > at
     assert hall.faults == []  # its keeper tells
 
@@ -132,7 +125,7 @@ def test_a_dead_engine_costs_one_clause_and_no_listener(
 def test_an_engine_that_stands_still_keeps_nobody_waiting(
     hall: Hall, speaker: SpeakerProcess
 ) -> None:
-    until(lambda: speaker.pid)
+    wait_for(lambda: speaker.pid)
     os.kill(speaker.pid or 0, signal.SIGSTOP)
     try:
         hall.say(1, "Nadie oye esto.")
@@ -141,7 +134,7 @@ def test_an_engine_that_stands_still_keeps_nobody_waiting(
         hall.say(2, "Ni esto.")
         assert time.monotonic() - began_s < 0.2  # captions go on
         at = len(hall.sound)
-        until(lambda: len(hall.sound) > at + 6000)  # and so does the sound
+        wait_for(lambda: len(hall.sound) > at + 6000)  # and so does the sound
     finally:
         os.kill(speaker.pid or 0, signal.SIGCONT)
 
@@ -149,7 +142,7 @@ def test_an_engine_that_stands_still_keeps_nobody_waiting(
 @pytest.mark.parametrize("way", ["hidden", "blank", "off the record"])
 def test_what_is_hidden_blank_or_off_the_record_is_cut_off(hall: Hall, way: str) -> None:
     hall.say(1, "Esta frase es tan larga que nadie la quiere oír hasta su final, " * 2)
-    until(lambda: hall.spoken_s > 0.2)
+    wait_for(lambda: hall.spoken_s > 0.2)
     match way:
         case "hidden":
             hall.say(1, "")
@@ -159,7 +152,7 @@ def test_what_is_hidden_blank_or_off_the_record_is_cut_off(hall: Hall, way: str)
             hall.voice.forget()
     time.sleep(0.5)
     at, spoken_s = len(hall.sound), hall.spoken_s
-    until(lambda: len(hall.sound) > at + 9000)
+    wait_for(lambda: len(hall.sound) > at + 9000)
     assert hall.spoken_s == pytest.approx(spoken_s, abs=0.1)
 
 
@@ -168,19 +161,19 @@ def test_where_nobody_listens_or_the_machine_is_behind_nothing_is_made(hall: Hal
     hall.say(1, "Nadie oye esto.")
     hall.listening.add("es")
     hall.spared = True
-    until(lambda: hall.voice._is_spared)
+    wait_for(lambda: hall.voice._is_spared)
     hall.say(2, "Ni esto.")
-    until(lambda: len(hall.sound) > 9000)
+    wait_for(lambda: len(hall.sound) > 9000)
     assert hall.spoken_s == 0
     hall.spared = False
-    until(lambda: not hall.voice._is_spared)
+    wait_for(lambda: not hall.voice._is_spared)
     hall.voice.notice({"es": "Hay café.", "fr": "Il y a du café."})
-    until(lambda: hall.spoken_s > 0.2)
+    wait_for(lambda: hall.spoken_s > 0.2)
 
 
 def test_an_engine_that_cannot_be_had_is_told_and_nothing_is_offered() -> None:
     hall = Hall(BrokenSpeaker(ModelError("model-not-pulled", "It is not there.", "Pull it.")))
-    until(lambda: hall.gone)
+    wait_for(lambda: hall.gone)
     assert hall.faults == ["model-not-pulled"]
     hall.voice.close()
     assert not [each for each in threading.enumerate() if each.name.startswith("voice")]

@@ -30,6 +30,7 @@ from tests.support.fakes import (
     Speech,
     pcm_of,
 )
+from tests.support.patience import wait_for
 
 SCRIPT = [Speech(0.5, 1.5, "grace and peace"), Speech(2.5, 3.5, "to all of you")]
 
@@ -78,13 +79,6 @@ class Watched:
         return [report.caption for report in self.reports if isinstance(report, Rendition)]
 
 
-def soon(reached: object) -> None:
-    deadline = time.monotonic() + 20
-    while not reached():  # type: ignore[operator]
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-
-
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
     (tmp_path / "empty.toml").touch()
@@ -100,17 +94,17 @@ def test_it_loads_works_and_ends(settings: Settings, with_final: bool) -> None:
     group = watched.group
     assert not group.is_loaded
     group.start()
-    soon(lambda: group.is_loaded)
+    wait_for(lambda: group.is_loaded)
     assert watched.finals() == []
     assert not group.is_done
     group.begin()
-    soon(lambda: group.is_done)
+    wait_for(lambda: group.is_done)
     assert watched.finals() == (["gemma"] if with_final else ["marian"]) * 2
     assert (group.is_broken, group.degraded_reason, group.may_shed) == (False, "", False)
     assert group.queues() == {"mailbox": 0, "drafts": 0}
     assert group.dropped() == {"partials": group.dropped()["partials"], "drafts": 0}
     group.stop()
-    soon(lambda: not group.is_stuck)
+    wait_for(lambda: not group.is_stuck)
 
 
 @pytest.mark.parametrize("with_final", [True, False])
@@ -124,7 +118,7 @@ def test_every_final_is_compared_with_what_was_said(
     watched = Watched(settings, FakeTranslator("gemma") if with_final else None, script=script)
     watched.group.start()
     watched.group.begin()
-    soon(lambda: watched.group.is_done)
+    wait_for(lambda: watched.group.is_done)
     captions = watched.captions
     said = [[check.said for check in c.checks] for c in captions if c.final]
     assert said == [["twelve"] if on else []]
@@ -140,9 +134,9 @@ def test_a_hanging_translator_is_noticed_once_and_used_again_when_it_is_back(
     group = watched.group
     group.start()
     group.begin()
-    soon(lambda: {"listen", "transcribe"} <= set(group.ended))
+    wait_for(lambda: {"listen", "transcribe"} <= set(group.ended))
     (target,) = group.targets
-    soon(lambda: target.translate is not None and target.translate.doing is not None)
+    wait_for(lambda: target.translate is not None and target.translate.doing is not None)
     now = time.monotonic()
     assert not target.check_final(now)
     assert target.check_final(now + HANG_GRACE_S + 1)
@@ -152,7 +146,7 @@ def test_a_hanging_translator_is_noticed_once_and_used_again_when_it_is_back(
     assert group.is_stuck
     assert [c.id for c in target.take_unfinished()] == [1, 2]
     hang.set()
-    soon(lambda: not group.is_stuck)
+    wait_for(lambda: not group.is_stuck)
     assert not target.check_final(time.monotonic())
     assert group.degraded_reason == ""
 
@@ -164,7 +158,7 @@ def test_a_broken_worker_is_known(settings: Settings) -> None:
     watched.group.stop()  # and the listener is freed from waiting for it
     watched.group.start()
     watched.group.begin()
-    soon(lambda: not watched.group.is_stuck)
+    wait_for(lambda: not watched.group.is_stuck)
 
 
 def test_what_is_reopened_reaches_the_transcriber_and_half_a_sentence_the_segmenter(
@@ -223,9 +217,9 @@ def test_captions_wait_for_no_comparison(settings: Settings) -> None:
     watched = Watched(settings, FakeTranslator("gemma"), FakeTranslator("other", hang=hang))
     group = watched.group
     group.start()
-    soon(lambda: group.is_loaded)
+    wait_for(lambda: group.is_loaded)
     group.begin()
-    soon(lambda: group.is_done)
+    wait_for(lambda: group.is_done)
     assert watched.finals() == ["gemma"] * 2
     for report in [caption for caption in watched.captions if caption.final]:
         group.compare(report)
@@ -233,7 +227,7 @@ def test_captions_wait_for_no_comparison(settings: Settings) -> None:
     assert group.is_stuck
     group.stop()
     hang.set()
-    soon(lambda: group.is_over and not group.is_stuck)
+    wait_for(lambda: group.is_over and not group.is_stuck)
     assert [r.id for r in watched.reports if isinstance(r, Comparison)] == [1, 2]
 
 
@@ -262,19 +256,19 @@ def test_what_waits_for_the_recognizer_waits_for_the_quick_translator_only_while
     )
     group = watched.group
     group.start()
-    soon(lambda: group.is_loaded)
+    wait_for(lambda: group.is_loaded)
     assert group.targets[0].waits(time.monotonic()) == Waits()
     assert group.targets[0].has_time(time.monotonic())
     group.begin()
     (target,) = group.targets
-    soon(lambda: getattr(target.waits(time.monotonic() + 60), f"{late}_s") >= 60)
+    wait_for(lambda: getattr(target.waits(time.monotonic() + 60), f"{late}_s") >= 60)
     waits = target.waits(time.monotonic() + 60)
     assert waits.recognizer_s >= 60
     assert (waits.quick_s >= 60) is (late == "quick")
     assert waits.final_s == 0
     assert not group.targets[0].has_time(time.monotonic() + 60)
     hang.set()
-    soon(lambda: group.is_done)
+    wait_for(lambda: group.is_done)
     assert group.targets[0].waits(time.monotonic()) == Waits()
     group.stop()
-    soon(lambda: not group.is_stuck)
+    wait_for(lambda: not group.is_stuck)

@@ -33,6 +33,7 @@ from tests.support.fakes import (
     blocks_of,
     pcm_of,
 )
+from tests.support.patience import wait_for
 
 SCRIPT = [Speech(0.5, 2.5, "one two three"), Speech(3.5, 5.0, "four five")]
 
@@ -221,8 +222,7 @@ def test_stop_ends_a_source_that_would_go_on() -> None:
     worker, utterances, _ = listen(FakeSource(pcm_of(SCRIPT, 3.0), hold=True))
     worker.start()
     worker.begin()
-    while worker.heard_s < 2.9:
-        time.sleep(0.01)
+    wait_for(lambda: worker.heard_s > 2.9)
     worker.stop()
     worker.join(5)
     assert not worker.is_alive()

@@ -18,6 +18,7 @@ from pipeline.workers.degradation import Rung
 from pipeline.workers.engines import TargetEngines
 from pipeline.workers.target import TargetWorkers
 from tests.support.fakes import FakeTranslator
+from tests.support.patience import wait_for
 
 TEXT = "the lord is good"
 
@@ -196,10 +197,7 @@ def test_what_was_closed_before_a_language_woke_is_filled_in(tmp_path: Path) -> 
     assert bench.workers.waiting == 0
     bench.workers.transcripts.fill(closed)
     bench.start()
-    deadline = time.monotonic() + 20
-    while not bench.finals():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    wait_for(bench.finals)
     bench.finish()
     assert bench.finals() == [(1, "quick")]
 
@@ -212,10 +210,7 @@ def test_what_was_said_before_is_filled_in_newest_first_and_never_twice(tmp_path
     bench.workers.transcripts.put(transcript(4))
     bench.workers.transcripts.fill(transcript(4))  # it was given while it was said
     bench.start()
-    deadline = time.monotonic() + 20
-    while len(bench.finals()) < 4:
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    wait_for(lambda: len(bench.finals()) == 4)
     bench.finish()
     assert [key for key, _ in bench.finals()] == [4, 3, 2, 1]
 
@@ -230,10 +225,7 @@ def test_nothing_is_filled_in_while_the_final_translator_has_live_work(tmp_path:
     time.sleep(0.3)
     assert {caption.id for caption in bench.captions} == {5, 6}
     hang.set()
-    deadline = time.monotonic() + 20
-    while len(bench.finals()) < 3:
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    wait_for(lambda: len(bench.finals()) == 3)
     bench.finish()
     assert bench.finals()[-1] == (1, "final")
 
@@ -280,10 +272,7 @@ def test_what_is_unfinished_can_be_taken_at_the_end(tmp_path: Path, with_final: 
     )
     bench.workers.transcripts.put(transcript(1))
     bench.start()
-    deadline = time.monotonic() + 20
-    while not bench.captions:
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    wait_for(lambda: bench.captions)
     time.sleep(0.05)
     taken = bench.workers.take_unfinished()
     assert [(c.id, c.engine, c.final) for c in taken] == (

@@ -248,11 +248,8 @@ def test_while_the_quick_translators_process_is_away_the_spoken_words_stand_in()
 
 
 def test_a_quick_translator_that_crashes_whenever_it_is_loaded_is_done_without() -> None:
-    class Crashes(FakeTranslator):
-        def load(self) -> None:
-            raise ModelCrashError("model-crashes", "It crashes whenever it is loaded.")
-
-    crashes = Crashes("es")
+    error = ModelCrashError("model-crashes", "It crashes whenever it is loaded.")
+    crashes = FakeTranslator("es", cannot_load=error)
     bench = Bench(final(), translator=crashes)
     assert [c.engine for c in bench.handed] == ["source"]
     assert {r.code for r in bench.reports if isinstance(r, Fault)} == {"model-crashes"}
@@ -311,11 +308,8 @@ def engines(bench: Bench) -> list[tuple[str, bool]]:
 
 @pytest.mark.parametrize("garbage", ["", "Dios</s>", "神はその独り子を", "<pad><pad>"])
 def test_what_a_partial_translator_may_not_show_is_the_spoken_words_instead(garbage: str) -> None:
-    class Babbles(FakeTranslator):
-        def translate(self, *_: object, **__: object) -> Translation:
-            return Translation(garbage, "es")
-
-    bench = Bench(partial(1, 1, 0.75), final(), translator=Babbles(), drafts=None)
+    babbles = FakeTranslator(says=lambda *_: Translation(garbage, "es"))
+    bench = Bench(partial(1, 1, 0.75), final(), translator=babbles, drafts=None)
     assert [text for text, _, _ in bench.captions] == ["the lord is", "the lord is good"]
     assert {r.code for r in bench.reports if isinstance(r, Fault)} == {"partial-unusable"}
 
@@ -332,11 +326,10 @@ def test_what_a_partial_translator_may_not_show_is_the_spoken_words_instead(garb
 def test_a_recognizer_that_runs_away_on_the_final_leaves_the_last_good_partial(
     garbage: str,
 ) -> None:
-    class RunsAway(FakeRecognizer):
-        def recognize(self, pcm: Pcm, *, final: bool, prefix: Sequence[int] = ()) -> Recognition:
-            return Recognition(garbage) if final else super().recognize(pcm, final=False)
-
-    bench = Bench(partial(1, 1, 0.75), final(), recognizer=RunsAway(SCRIPT))
+    runs_away = FakeRecognizer(
+        SCRIPT, says=lambda _, final: Recognition(garbage) if final else None
+    )
+    bench = Bench(partial(1, 1, 0.75), final(), recognizer=runs_away)
     (handed,) = bench.handed
     assert handed.text == "the-es lord-es is-es"
     assert handed.transcript.utterance.final
@@ -347,14 +340,13 @@ def test_a_recognizer_that_runs_away_on_the_final_leaves_the_last_good_partial(
 def test_one_that_runs_away_on_two_parts_together_hears_the_second_alone() -> None:
     halves = {32_000: "the lord is", 16_000: "good", 48_000: "the lord is " * 9}
 
-    class Astray(FakeRecognizer):
-        def recognize(self, pcm: Pcm, *, final: bool, prefix: Sequence[int] = ()) -> Recognition:
-            return Recognition(halves[len(pcm)], avg_logprob=-0.1)
-
+    astray = FakeRecognizer(
+        SCRIPT, says=lambda pcm, _: Recognition(halves[len(pcm)], avg_logprob=-0.1)
+    )
     pcm = pcm_of(SCRIPT, 3.0)
     first = Utterance(1, 1, True, "silence", 0, 32_000, pcm[:32_000], can_resume=True)
     both = Utterance(1, 3, True, "silence", 0, 48_000, pcm)
-    bench = Bench(first, both, recognizer=Astray(SCRIPT))
+    bench = Bench(first, both, recognizer=astray)
     handed = bench.handed
     assert [each.transcript.text for each in handed] == ["the lord is", "the lord is good"]
     assert handed[-1].transcript.utterance is both
@@ -374,21 +366,16 @@ def test_a_cough_behind_a_final_leaves_its_caption_as_it_was() -> None:
 
 
 def test_a_final_in_which_nobody_spoke_takes_its_partials_back_all_the_same() -> None:
-    class Coughs(FakeRecognizer):
-        def recognize(self, pcm: Pcm, *, final: bool, prefix: Sequence[int] = ()) -> Recognition:
-            return Recognition("") if final else super().recognize(pcm, final=False)
-
-    bench = Bench(partial(1, 1, 0.75), final(), recognizer=Coughs(SCRIPT))
+    coughs = FakeRecognizer(SCRIPT, says=lambda _, final: Recognition("") if final else None)
+    bench = Bench(partial(1, 1, 0.75), final(), recognizer=coughs)
     assert [r.filtered for r in bench.reports if isinstance(r, Transcript)] == ["empty"]
     assert bench.handed == []
 
 
 def test_a_hallucination_is_reported_with_its_reason_and_not_shown() -> None:
-    class Imagines(FakeRecognizer):
-        def recognize(self, pcm: object, *, final: bool, prefix: Sequence[int] = ()) -> Recognition:
-            return Recognition("Thank you for watching.", -1.5, 0.9, 1.0)
-
-    bench = Bench(partial(1, 1, 0.5), final(), recognizer=Imagines(SCRIPT))
+    heard = Recognition("Thank you for watching.", -1.5, 0.9, 1.0)
+    imagines = FakeRecognizer(SCRIPT, says=lambda *_: heard)
+    bench = Bench(partial(1, 1, 0.5), final(), recognizer=imagines)
     assert bench.captions == []
     filtered = [r for r in bench.reports if isinstance(r, Transcript)]
     assert len(filtered) == 1  # the partial is not worth a report

@@ -35,9 +35,8 @@ from pipeline.workers.degradation import LIMIT_S, Degradation, Rung, Waits
 from pipeline.workers.queues import DraftQueue, Retranslation
 from pipeline.workers.steps import source_caption
 from pipeline.workers.translator import Translate
-from tests.support.fakes import FakeTranslator
-
-OnText = Callable[[str], None] | None
+from tests.support.fakes import FakeTranslator, OnText
+from tests.support.patience import wait_for
 
 
 def draft(id: int) -> Caption:  # noqa: A002
@@ -116,29 +115,18 @@ def test_after_errors_in_a_row_the_engine_rests_and_finals_go_on() -> None:
     assert "failed" in made.degraded_reason
 
 
-class Portuguese(FakeTranslator):
-    """Writes Portuguese from the third final on."""
-
-    def translate(self, *_: object, **__: object) -> Translation:
-        self.calls += 1
-        lang = "es" if self.calls < 3 else "pt"
-        text = " ".join(LANGUAGES[lang].examples)
-        return Translation(text, self.name, tokens=60, avg_logprob=-0.2)
-
-
 def test_a_translator_that_goes_over_to_another_language_is_told_of_once_and_still_shown() -> None:
-    reports = run(Portuguese("gemma"), count=8)
+    langs = iter(["es", "es", *["pt"] * 6])
+
+    def write(*_: object) -> Translation:
+        text = " ".join(LANGUAGES[next(langs)].examples)
+        return Translation(text, "gemma", tokens=60, avg_logprob=-0.2)
+
+    reports = run(FakeTranslator("gemma", says=write), count=8)
     assert {engine for _, _, engine in finals(reports)} == {"gemma"}
     assert [(r.code, r.message) for r in reports if isinstance(r, Fault)] == [
         ("final-language", "What the final translator wrote last is Portuguese, not Spanish.")
     ]
-
-
-class Broken(FakeTranslator):
-    code = "model-broken"
-
-    def load(self) -> None:
-        raise ModelError(self.code, "The model cannot be loaded.")
 
 
 class Away(FakeTranslator):
@@ -164,27 +152,24 @@ def test_while_its_process_is_away_drafts_become_finals_without_a_rest_or_a_faul
 
 
 def test_a_model_that_crashes_whenever_it_is_loaded_is_done_without() -> None:
-    class Crashes(FakeTranslator):
-        def load(self) -> None:
-            self.degraded_reason = "the final translator is given up"
-            raise ModelCrashError("model-crashes", "It crashes whenever it is loaded.")
-
-    reports = run(Crashes("gemma"))
+    error = ModelCrashError("model-crashes", "It crashes whenever it is loaded.")
+    given_up = "the final translator is given up"
+    reports = run(FakeTranslator("gemma", degraded_reason=given_up, cannot_load=error))
     assert [r.code for r in reports if isinstance(r, Fault)] == ["model-crashes"]
     assert [r.engine for r in reports if isinstance(r, Caption)] == ["marian"]
 
 
 def test_a_broken_model_is_reported_and_drafts_become_finals() -> None:
-    reports = run(Broken(), count=2)
+    error = ModelError("model-broken", "The model cannot be loaded.")
+    reports = run(FakeTranslator(cannot_load=error), count=2)
     assert [engine for _, _, engine in finals(reports)] == ["marian", "marian"]
     assert [r.code for r in reports if isinstance(r, Fault)] == ["model-broken"]
 
 
 def test_a_missing_model_ends_the_start() -> None:
-    broken = Broken()
-    broken.code = "model-missing"
+    error = ModelError("model-missing", "The model cannot be loaded.")
     reports: list[Report] = []
-    worker(broken, reports).run()
+    worker(FakeTranslator(cannot_load=error), reports).run()
     ended = reports[-1]
     assert isinstance(ended, WorkerEnded)
     assert isinstance(ended.error, ModelError)
@@ -202,11 +187,7 @@ def test_a_missing_model_ends_the_start() -> None:
     ],
 )
 def test_garbage_is_not_shown(garbage: Translation) -> None:
-    class Babbles(FakeTranslator):
-        def translate(self, *_: object, **__: object) -> Translation:
-            return garbage
-
-    reports = run(Babbles())
+    reports = run(FakeTranslator(says=lambda *_: garbage))
     assert finals(reports) == [(1, "amén hermano", "marian")]
     assert [r.code for r in reports if isinstance(r, Fault)] == ["final-unusable"]
 
@@ -216,12 +197,9 @@ def test_garbage_in_a_row_lets_the_engine_rest_and_it_is_tried_again(
 ) -> None:
     monkeypatch.setattr("pipeline.workers.translator._REST_S", (0.2, 0.2))
 
-    class Recovers(FakeTranslator):
-        def translate(self, *arguments: Any, **named: Any) -> Translation:
-            good = super().translate(*arguments, **named)
-            return good if self.calls > FAULTS_IN_A_ROW else Translation("", "gemma")
-
-    engine, reports = Recovers("gemma"), list[Report]()
+    nothing = iter([Translation("", "gemma")] * FAULTS_IN_A_ROW)
+    engine = FakeTranslator("gemma", says=lambda *_: next(nothing, None))
+    reports: list[Report] = []
     made = worker(engine, reports, count=FAULTS_IN_A_ROW + 2)
     done(made)
     assert engine.calls == FAULTS_IN_A_ROW
@@ -238,16 +216,13 @@ def test_garbage_in_a_row_lets_the_engine_rest_and_it_is_tried_again(
 def test_control_tokens_are_not_streamed_either(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pipeline.workers.translator._STREAM_S", 0.0)
 
-    class Streams(FakeTranslator):
-        def translate(
-            self, text: str, on_text: OnText = None, *_: object, **__: object
-        ) -> Translation:
-            assert on_text is not None
-            for part in ("Amén", "Amén <unused7>", "Amén <unused7> hermano"):
-                on_text(part)
-            return Translation("Amén <unused7> hermano", "gemma")
+    def stream(_: str, on_text: OnText) -> Translation:
+        assert on_text is not None
+        for part in ("Amén", "Amén <unused7>", "Amén <unused7> hermano"):
+            on_text(part)
+        return Translation("Amén <unused7> hermano", "gemma")
 
-    reports = run(Streams("gemma"))
+    reports = run(FakeTranslator("gemma", says=stream))
     assert not any("<" in c.text for c in reports if isinstance(c, Caption))
     assert finals(reports) == [(1, "amén hermano", "marian")]
 
@@ -255,20 +230,17 @@ def test_control_tokens_are_not_streamed_either(monkeypatch: pytest.MonkeyPatch)
 def test_what_an_operator_is_to_see_first_is_not_streamed() -> None:
     asked: list[bool] = []
 
-    class Listens(FakeTranslator):
-        def translate(
-            self, text: str, on_text: OnText = None, *_: object, **__: object
-        ) -> Translation:
-            asked.append(on_text is not None)
-            return Translation("Amén, hermano", "gemma")
+    def listen(_: str, on_text: OnText) -> Translation:
+        asked.append(on_text is not None)
+        return Translation("Amén, hermano", "gemma")
 
     for is_held in (False, True):
-        made = worker(Listens(), [])
+        made = worker(FakeTranslator(says=listen), [])
         made.settings = Settings(church=Church(hold_doubtful=is_held))
         done(made)
     assert asked == [True, False]
     whole = draft(1)
-    made = worker(Listens(), [])
+    made = worker(FakeTranslator(says=listen), [])
     made.take((replace(whole, transcript=replace(whole.transcript, goes_on=0.8)), 0.0))
     assert asked == [True, False, False], "nor is what probably goes on"
 
@@ -280,17 +252,14 @@ def test_high_rungs_leave_the_engine_alone() -> None:
 
 
 def test_words_are_streamed_over_the_draft() -> None:
-    class Slow(FakeTranslator):
-        def translate(
-            self, text: str, on_text: OnText = None, *_: object, **__: object
-        ) -> Translation:
-            assert on_text is not None
-            on_text("too soon to show")
-            time.sleep(0.3)
-            on_text("Amén")
-            return Translation("Amén, hermano", "gemma")
+    def slowly(_: str, on_text: OnText) -> Translation:
+        assert on_text is not None
+        on_text("too soon to show")
+        time.sleep(0.3)
+        on_text("Amén")
+        return Translation("Amén, hermano", "gemma")
 
-    shown = [r for r in run(Slow()) if isinstance(r, Caption)]
+    shown = [r for r in run(FakeTranslator(says=slowly)) if isinstance(r, Caption)]
     assert [(c.text, c.final, c.stable) for c in shown] == [
         ("Amén hermano", False, 4),
         ("Amén, hermano", True, 13),
@@ -315,17 +284,14 @@ def test_the_translator_sees_the_draft_unless_it_is_in_the_spoken_language() -> 
 
 
 def test_words_streamed_over_a_draft_in_the_spoken_language_are_not_mixed_with_it() -> None:
-    class Slow(FakeTranslator):
-        def translate(
-            self, text: str, on_text: OnText = None, *_: object, **__: object
-        ) -> Translation:
-            assert on_text is not None
-            time.sleep(0.3)
-            on_text("Amén,")
-            return Translation("Amén, hermano", "gemma")
+    def slowly(_: str, on_text: OnText) -> Translation:
+        assert on_text is not None
+        time.sleep(0.3)
+        on_text("Amén,")
+        return Translation("Amén, hermano", "gemma")
 
     reports: list[Report] = []
-    made = worker(Slow("gemma"), reports, count=0)
+    made = worker(FakeTranslator("gemma", says=slowly), reports, count=0)
     final = made._final(source_caption(draft(1).transcript), time.monotonic())
     assert final is not None
     shown = [r for r in reports if isinstance(r, Caption)]
@@ -339,8 +305,7 @@ def test_what_is_unfinished_is_what_a_hanging_engine_holds() -> None:
     made = worker(FakeTranslator("gemma", hang=hang), reports, count=3)
     made.start()
     made.begin()
-    while made.doing is None:
-        time.sleep(0.01)
+    wait_for(lambda: made.doing is not None)
     assert [(c.id, c.final) for c in made.take_unfinished()] == [(1, True), (2, True), (3, True)]
     assert made.waiting == 1  # the end
     hang.set()
@@ -444,9 +409,7 @@ def until_retranslated(made: Translate, reports: list[Report]) -> None:
     assert made._drafts.get_nowait() is None
     thread = threading.Thread(target=made.work, daemon=True)
     thread.start()
-    deadline_s = time.monotonic() + 60
-    while not retranslated(reports) and time.monotonic() < deadline_s:
-        time.sleep(0.01)
+    wait_for(lambda: retranslated(reports))
     made._drafts.put(None)
     thread.join(60)
 

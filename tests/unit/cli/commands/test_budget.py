@@ -16,6 +16,7 @@ from pipeline.cli.main import main
 from pipeline.core.resources import bundled
 from pipeline.tuning.budget import GPUS
 from tests.support.paths import ROOT
+from tests.support.programs import put_program
 
 pytestmark = pytest.mark.usefixtures("own_final_model")
 
@@ -30,13 +31,6 @@ def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def reported(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, Any]:
     code = main(["budget", "--json", *arguments])
     return code, orjson.loads(capsys.readouterr().out)
-
-
-def put_smi(folder: Path, listed: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    file = folder / "nvidia-smi"
-    file.write_text(f"#!/bin/sh\necho '{listed}'\n")
-    file.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
 
 
 def test_the_starter_models_fit_and_are_what_their_files_are(
@@ -54,7 +48,7 @@ def test_a_gpu_of_this_machine_is_the_first_place(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """12B as Q4_K_M does not fit 6 GB free; the 4B does, and the processor is the second place."""
-    put_smi(tmp_path, "NVIDIA GeForce RTX 3060, 12288, 5700", monkeypatch)
+    put_program(tmp_path, "echo 'NVIDIA GeForce RTX 3060, 12288, 5700'", monkeypatch)
     _, report = reported(capsys)
     gpu, processor = report["places"]
     assert gpu["name"] == "NVIDIA GeForce RTX 3060"
@@ -68,7 +62,7 @@ def test_a_gpu_of_this_machine_is_the_first_place(
 def test_models_that_do_not_fit_are_exit_code_1(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    put_smi(tmp_path, "NVIDIA T400, 4096, 4000", monkeypatch)
+    put_program(tmp_path, "echo 'NVIDIA T400, 4096, 4000'", monkeypatch)
     Path("config.toml").write_text(
         '[translate.final]\nmodel = "translategemma-12b-q4_k_m"\ngpu_layers = -1\n'
     )

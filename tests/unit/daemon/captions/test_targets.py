@@ -21,8 +21,9 @@ from tests.support.coordinator import CoordinatorFixture, transcript, utterance
 from tests.support.daemon import SHORT as SCRIPT
 from tests.support.daemon import SHORT_S as DURATION_S
 from tests.support.daemon import ShortService as Service
-from tests.support.daemon import crash, reached, until
+from tests.support.daemon import crash, until
 from tests.support.fakes import FakeRecognizer, FakeSource, FakeTranslator, pcm_of
+from tests.support.patience import reached
 
 FRENCH = {"fr": (FakeTranslator("fr-quick"), FakeTranslator("fr-final"))}
 AWAKE: dict[str, Any] = {"translate.targets": [{"lang": "fr", "rest": False}]}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -27,14 +26,7 @@ from pipeline.publish.stream import ServiceStatus
 from scripts.support.web_recorder import WebRecorder
 from tests.support.commands import command
 from tests.support.coordinator import CoordinatorFixture, caption, utterance
-from tests.support.recorder import wait_for
-
-
-@pytest.fixture
-def setting(tmp_path: Path) -> Iterator[CoordinatorFixture]:
-    made = CoordinatorFixture(tmp_path)
-    yield made
-    made.recorder.close(5)
+from tests.support.patience import wait_for
 
 
 def test_the_record_is_told_before_any_screen(setting: CoordinatorFixture) -> None:

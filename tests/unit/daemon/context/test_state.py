@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from pipeline.core.reports import Level, SongChanged, SourceChanged
 from pipeline.session.recorder import SessionRecorder
 from pipeline.workers.degradation import Waits
 from tests.support.coordinator import CoordinatorFixture
-
-
-@pytest.fixture
-def setting(tmp_path: Path) -> Iterator[CoordinatorFixture]:
-    made = CoordinatorFixture(tmp_path)
-    yield made
-    made.recorder.close(5)
 
 
 def test_the_state_is_worked_out_of_the_facts_the_gravest_first(

@@ -15,6 +15,7 @@ from pipeline.core.errors import AudioError, ProtocolError
 from pipeline.core.reports import Level
 from pipeline.daemon.desk.live_check import LiveCheck, MakeChecks, loudness
 from tests.support.coordinator import CoordinatorFixture, utterance
+from tests.support.patience import reached
 
 
 @pytest.fixture
@@ -28,19 +29,13 @@ def live_check(setting: CoordinatorFixture, make: MakeChecks) -> LiveCheck:
     return LiveCheck(setting.context, setting.coordinator, Settings, make)
 
 
-async def until(reached: Callable[[], object]) -> None:
-    async with asyncio.timeout(30):
-        while not reached():
-            await asyncio.sleep(0.005)
-
-
 def test_a_check_is_kept_and_another_one_waits_for_its_end(setting: CoordinatorFixture) -> None:
     async def check() -> None:
         assert setting.live_check.last() is None
         setting.live_check.start()
         with pytest.raises(ProtocolError, match="running already"):
             setting.live_check.start()
-        await until(setting.live_check.last)
+        await reached(setting.live_check.last)
 
     asyncio.run(check())
     kept = setting.live_check.last()
@@ -68,7 +63,7 @@ def test_a_mistake_in_a_check_ends_that_check_only(setting: CoordinatorFixture) 
 
     async def twice() -> None:
         for _ in range(2):  # the second one begins once the first one is over
-            await until(lambda: began(tried))
+            await reached(lambda: began(tried))
 
     asyncio.run(twice())
     assert tried.last() is None
@@ -118,7 +113,7 @@ def test_a_microphone_that_is_not_heard_is_red(
 
     async def check() -> None:
         tried.start()
-        await until(tried.last)
+        await reached(tried.last)
 
     asyncio.run(check())
     assert [error.code for error in caught] == [code]

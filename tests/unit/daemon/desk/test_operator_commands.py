@@ -24,7 +24,7 @@ from tests.support.commands import command
 from tests.support.coordinator import CoordinatorFixture
 from tests.support.corrections import corrected
 from tests.support.examples import examples
-from tests.support.recorder import wait_for
+from tests.support.patience import wait_for
 
 
 class Setting(CoordinatorFixture):
@@ -325,6 +325,7 @@ def test_undo_always_leads_back(tmp_path_factory: pytest.TempPathFactory) -> Non
             )
             assert ours == plain
             assert self.setting.dictionary.lexicon.rules == ()
+            assert self.setting.recorder.close(5), "its files are closed"
 
     run_state_machine_as_test(
         Busy, settings=settings(deadline=None, max_examples=examples(25), stateful_step_count=25)

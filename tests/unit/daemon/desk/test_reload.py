@@ -20,7 +20,7 @@ from pipeline.core import logs
 from pipeline.daemon.life.app import App
 from pipeline.dictionary.store import Dictionary
 from pipeline.workers.engines import Engines, TargetEngines
-from tests.support.daemon import Service, reached, send, until
+from tests.support.daemon import Service, send, until
 from tests.support.fakes import (
     FakeDetector,
     FakeRecognizer,
@@ -29,6 +29,7 @@ from tests.support.fakes import (
     Speech,
     pcm_of,
 )
+from tests.support.patience import reached
 
 pytestmark = pytest.mark.slow
 

@@ -17,7 +17,7 @@ from pipeline.daemon.life import supervisor
 from tests.support.daemon import SHORT as SCRIPT
 from tests.support.daemon import SHORT_S as DURATION_S
 from tests.support.daemon import ShortService as Service
-from tests.support.daemon import reached, until
+from tests.support.daemon import until
 from tests.support.fakes import (
     FakeRecognizer,
     FakeSongDetector,
@@ -25,6 +25,7 @@ from tests.support.fakes import (
     FakeTranslator,
     pcm_of,
 )
+from tests.support.patience import reached, wait_for
 
 pytestmark = pytest.mark.slow
 
@@ -220,7 +221,7 @@ def test_an_engine_that_fails_to_load_after_the_stop_does_not_hold_up_the_end(
 
     service = Service(tmp_path, recognizer=Late(SCRIPT), flags={"session.drain_s": 100.0})
     assert service.run(at_once) == 1
-    assert not service.app.is_stuck
+    wait_for(lambda: not service.app.is_stuck)  # its thread has told of its end just before that
 
 
 def test_asked_twice_it_waits_for_nothing(tmp_path: Path) -> None:

@@ -15,8 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.daemon.life.supervisor import QUIET_S, NewDay, last_strike
-from tests.support.daemon import SCRIPT, Service, reached, until
+from tests.support.daemon import SCRIPT, Service, until
 from tests.support.fakes import FakeRecognizer, FakeSource, FakeTranslator, pcm_of
+from tests.support.patience import reached
 
 
 @pytest.fixture

@@ -124,14 +124,6 @@ def test_words_heard_twice_at_the_cut_stand_once(first: str, rest: str, whole: s
 
 
 @pytest.fixture(scope="module")
-def whisper() -> Whisper:
-    needs_file(STARTER)
-    model = Whisper(STARTER, threads=1)
-    model.load()
-    return model
-
-
-@pytest.fixture(scope="module")
 def sentences() -> list[tuple[Pcm, str]]:
     """Utterances of the demo sermon: two sentences each, of which the starter loses some."""
     needs_file(SERMON)

@@ -19,14 +19,6 @@ from tests.support.needs import needs_file
 STARTER = bundled("models", "starter", "marian")
 
 
-@pytest.fixture(scope="module")
-def marian() -> Marian:
-    needs_file(STARTER)
-    engine = Marian(STARTER)
-    engine.load()
-    return engine
-
-
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
     """A copy of the starter model that a test may break."""

@@ -50,16 +50,21 @@ def keep() -> Iterator[Callable[..., Kept]]:
 def running() -> Iterator[dict[str, Kept]]:
     """Yield a loaded process of each part, for tests that leave it as it was."""
     with kept_processes() as make:
-        made = {part: make(part) for part in ("stt", "partial", "final")}
+        made = {part: make(part, engine=single(part)) for part in ("stt", "partial", "final")}
         for kept in made.values():
             kept.process.load()
         yield made
 
 
+def single(part: str) -> EngineSpec:
+    """Return an engine of one thread: several wait for each other where other tests run beside."""
+    return spec(part, threads=1)
+
+
 @PARTS
 def test_it_says_what_the_engine_itself_says(running: dict[str, Kept], part: str) -> None:
     kept = running[part]
-    engine: Any = make(spec(part))
+    engine: Any = make(single(part))
     engine.load()
     process: Any = kept.process
     if part == "stt":

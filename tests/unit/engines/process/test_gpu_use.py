@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -16,16 +15,10 @@ from pipeline.engines.process.gpu_use import (
     parse_shares,
     query,
 )
+from tests.support.programs import put_program
 
 PROCESSES = "4711, GPU-aa, 3120\n4711, GPU-bb, 100\n12, GPU-aa, [N/A]\nno line\n"
 SHARES = "GPU-aa, 41\nGPU-bb, 7\nGPU-cc, [N/A]\n"
-
-
-def put(folder: Path, script: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    file = folder / "nvidia-smi"
-    file.write_text(f"#!/bin/sh\n{script}\n")
-    file.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
 
 
 @pytest.fixture
@@ -35,7 +28,7 @@ def _two_gpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     script = (
         f'case "$1" in *compute-apps*) cat {tmp_path}/processes;; *) cat {tmp_path}/shares;; esac'
     )
-    put(tmp_path, script, monkeypatch)
+    put_program(tmp_path, script, monkeypatch)
 
 
 @pytest.mark.usefixtures("_two_gpus")
@@ -58,7 +51,7 @@ def test_lines_that_say_nothing_are_left_out() -> None:
 def test_without_an_answer_there_is_none(
     script: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    put(tmp_path, script, monkeypatch)
+    put_program(tmp_path, script, monkeypatch)
     assert query("--query-gpu=uuid", patience_s=0.2) == ""
     assert gpu_use(4711, patience_s=0.2) is None
 

@@ -29,7 +29,6 @@ from tests.support.engine_processes import (
     ask_on,
     kept_processes,
     open_files,
-    soon,
     spec,
 )
 from tests.support.failing_engines import (
@@ -43,6 +42,7 @@ from tests.support.failing_engines import (
     put_into_children,
     starve,
 )
+from tests.support.patience import wait_for
 
 pytestmark = pytest.mark.slow
 
@@ -103,7 +103,7 @@ def test_one_that_dies_hangs_or_starves_is_replaced_at_once_and_told(
         kept.process._hang_s = PATIENT_S
         if isinstance(kept.process, TranslatorProcess):
             kept.process.deadline_s = PATIENT_S
-            soon(lambda pid=before: kept.process.pid not in {None, pid})  # type: ignore[misc]
+            wait_for(lambda pid=before: kept.process.pid not in {None, pid})  # type: ignore[misc]
         assert kept.ask() == text, "a call of the recognizer waits for the successor"
         assert kept.pid != before
         assert kept.process.degraded_reason == ""
@@ -128,7 +128,7 @@ def test_one_that_an_allocation_fails_in_is_replaced_as_well(keep: Callable[...,
     minute = np.zeros(16_000 * 1800, np.float32)
     with pytest.raises(EngineGoneError):
         kept.process.recognize(minute, final=True)  # type: ignore[union-attr]
-    soon(lambda: kept.process.pid not in {None, before})
+    wait_for(lambda: kept.process.pid not in {None, before})
     assert kept.codes == ["engine-out-of-memory"]
     assert kept.ask()
 
@@ -195,7 +195,7 @@ def test_one_that_grows_too_large_is_replaced(
     long = np.zeros(16_000 * 300, np.float32)  # 19 MB, and its spectrogram
     with pytest.raises(EngineGoneError):
         ask_on(kept, lambda: kept.process.recognize(long, final=True))  # type: ignore[union-attr]
-    soon(lambda: kept.process.pid not in {None, before})
+    wait_for(lambda: kept.process.pid not in {None, before})
     assert "engine-too-large" in kept.codes
     assert "MB" in kept.faults[0][1]
 
@@ -209,7 +209,7 @@ def test_a_death_while_nobody_asks_is_mended_and_leaves_no_descriptor_and_no_thr
     for _ in range(2):
         before = kept.pid
         os.kill(before, signal.SIGSEGV)
-        soon(lambda pid=before: kept.process.pid not in {None, pid})  # type: ignore[misc]
+        wait_for(lambda pid=before: kept.process.pid not in {None, pid})  # type: ignore[misc]
     assert kept.codes == ["engine-crashed"] * 2
     assert "in 1 s" in kept.faults[1][1]
     assert kept.ask()
@@ -249,7 +249,7 @@ def test_a_parent_that_is_killed_leaves_no_orphan() -> None:
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as parent:
         assert parent.stdout is not None
         stopped = next(line for line in parent.stdout if line.strip().isdigit())
-        soon(lambda: len(psutil.Process(parent.pid).children()) == 2)
+        wait_for(lambda: len(psutil.Process(parent.pid).children()) == 2)
         found = psutil.Process(parent.pid).children()
         psutil.Process(int(stopped)).suspend()
         parent.kill()
@@ -371,7 +371,7 @@ def test_a_gpu_that_fails_gets_the_same_once_more_then_fewer_layers_then_none(
         fault.write_text(GPU_FAULTS[faults[cause]])
         with pytest.raises(EngineGoneError):
             kept.ask()
-        soon(lambda pid=child.pid: kept.process.pid not in {None, pid})  # type: ignore[misc]
+        wait_for(lambda pid=child.pid: kept.process.pid not in {None, pid})  # type: ignore[misc]
     assert layers == [-1, -1, layers[2], layers[2], 0]
     assert layers[2] is not None
     assert layers[2] > 0
@@ -432,12 +432,12 @@ def test_where_the_cpu_does_not_help_either_the_translator_is_done_without(
         before = kept.pid
         with pytest.raises(EngineGoneError):
             kept.ask()
-        soon(
+        wait_for(
             lambda pid=before: (  # type: ignore[misc]
                 kept.process.pid not in {None, pid} or "model-crashes" in kept.codes
             )
         )
-    soon(lambda: "model-crashes" in kept.codes)
+    wait_for(lambda: "model-crashes" in kept.codes)
     ask_in_vain(kept)
     assert kept.codes.count("gpu-failed") == 2
     assert kept.codes.count("engine-crashed") == 2, "the third time is told as the last"
@@ -456,7 +456,7 @@ def test_a_killed_one_whose_output_stays_open_is_replaced(
         kept.process.load()
         before = kept.pid
         os.kill(before, signal.SIGKILL)
-        soon(lambda: kept.process.pid not in {None, before})
+        wait_for(lambda: kept.process.pid not in {None, before})
         assert kept.ask()
         assert kept.codes == ["engine-killed"]
     finally:

@@ -3,47 +3,28 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
 
 import pytest
 
 from pipeline.core.errors import EngineCancelledError, EngineGoneError
-from pipeline.core.standing import Standing
-from pipeline.core.terms import WantedTerm
 from pipeline.core.types import Translation
 from pipeline.engines.process.sharing import LanguageTranslator, Turns
-from pipeline.engines.protocols import never
-from tests.support.engine_processes import soon
+from tests.support.fakes import FakeTranslator
+from tests.support.patience import wait_for
 
 
-class Engine:
+class Engine(FakeTranslator):
     """Works until it is let go, or cancelled."""
 
-    name = "engine"
-    degraded_reason = ""
-
     def __init__(self) -> None:
+        super().__init__("engine")
         self.target = ""
-        self.deadline_s = 8.0
-        self.is_cancelled: Callable[[], bool] = never
         self.done: list[str] = []
         self.cancelled: list[str] = []
         self.go = threading.Event()
         self.busy = threading.Event()
 
-    def load(self) -> None:
-        """It is loaded."""
-
-    def translate(
-        self,
-        text: str,
-        on_text: Callable[[str], None] | None = None,
-        draft: str = "",
-        standing: Standing | None = None,
-        wanted: Sequence[WantedTerm] = (),
-        *,
-        rivals: Sequence[str] | None = None,
-    ) -> Translation:
+    def translate(self, text: str, *_: object, **__: object) -> Translation:
         self.busy.set()
         while not self.go.wait(0.005):
             if self.is_cancelled():
@@ -77,10 +58,10 @@ class At:
             self.threads.append(thread)
             before = len(self.turns._waiting) + len(self.turns._at_work)
             thread.start()
-            soon(lambda n=before: len(self.turns._waiting) + len(self.turns._at_work) > n)  # type: ignore[misc]
+            wait_for(lambda n=before: len(self.turns._waiting) + len(self.turns._at_work) > n)  # type: ignore[misc]
 
     def at_work(self, lang: str) -> None:
-        soon(lambda: any(each.by.lang == lang for each in self.turns._at_work))
+        wait_for(lambda: any(each.by.lang == lang for each in self.turns._at_work))
         assert self.engines[lang].busy.wait(10), lang
 
     def finish(self) -> None:
@@ -126,7 +107,7 @@ def test_the_first_language_comes_at_once_and_what_gave_way_is_made_again() -> N
     at.ask("fr")
     at.at_work("fr")
     at.ask("es")
-    soon(lambda: at.engine.cancelled)
+    wait_for(lambda: at.engine.cancelled)
     at.finish()
     assert at.engine.cancelled == ["fr"]
     assert at.engine.done == ["es", "fr"]

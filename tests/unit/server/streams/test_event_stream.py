@@ -18,8 +18,9 @@ from pipeline.captions.board import CaptionBoard
 from pipeline.server import hub
 from pipeline.server.streams.event_stream import EventWriter, query_of
 from scripts.support.captions import caption
-from tests.support.hub import Service, in_loop, receive, serving, until
+from tests.support.hub import Service, in_loop, receive, serving
 from tests.support.needs import without
+from tests.support.patience import reached
 
 HELLO = b'{"type":"hello","protocol":1,"session":"one","seq":7}'
 
@@ -120,7 +121,7 @@ async def test_a_stream_has_the_messages_of_a_socket() -> None:
             assert reader.ids == ["session/1", "session/2"]
             # Whoever reads it is counted: a language that nobody watches rests.
             assert service.hub.watchers()["es"] == 2
-        await until(lambda: service.hub.watchers()["es"] == 1)
+        await reached(lambda: service.hub.watchers()["es"] == 1)
 
 
 @in_loop
@@ -220,7 +221,7 @@ async def test_what_a_reader_sends_is_ignored() -> None:
 async def test_a_reader_whose_network_is_gone_is_let_go_of() -> None:
     """No pongs here: the kernel gives up what nobody confirms."""
     async with serving(ping_s=7) as service, stream(service):
-        await until(lambda: service.hub.watchers()["es"] == 1)
+        await reached(lambda: service.hub.watchers()["es"] == 1)
         (client,) = service.hub._clients
         peer = client.connection.transport.get_extra_info("socket")
         if not hasattr(socket, "TCP_USER_TIMEOUT"):

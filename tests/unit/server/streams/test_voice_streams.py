@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable, Coroutine
 from typing import Any
 
@@ -15,7 +14,7 @@ from pipeline.core.metrics import Metrics
 from pipeline.server.hub import Hub
 from pipeline.server.streams.voice_streams import VoiceStreams
 from scripts.support.records import health_record
-from tests.support.patience import PATIENCE_S
+from tests.support.patience import PATIENCE_S, reached
 
 Ask = Callable[..., Coroutine[Any, Any, tuple[asyncio.StreamReader, str]]]
 
@@ -60,20 +59,13 @@ def served(
     asyncio.run(run())
 
 
-async def reaches(done: Callable[[], object]) -> None:
-    until_s = time.monotonic() + PATIENCE_S
-    while not done():
-        assert time.monotonic() < until_s
-        await asyncio.sleep(0.01)
-
-
 def test_all_hear_the_same_and_who_joins_begins_with_what_is_said_now() -> None:
     async def test(voices: VoiceStreams, hub: Hub, ask: Ask) -> None:
         first, head = await ask("/listen/es?at=1")
         assert "200 OK" in head
         assert "Content-Type: audio/mpeg" in head
         assert "Content-Length" not in head
-        await reaches(lambda: voices.heard() == ("es",))
+        await reached(lambda: voices.heard() == ("es",))
         assert hub.watchers() == {"es": 1}
         steps = [bytes([number]) * 100 for number in range(10)]
         for step in steps:
@@ -81,7 +73,7 @@ def test_all_hear_the_same_and_who_joins_begins_with_what_is_said_now() -> None:
         assert await first.readexactly(1000) == b"".join(steps)
         second, _ = await ask("/listen/es")
         assert await second.readexactly(400) == b"".join(steps[-4:])
-        await reaches(lambda: hub.watchers() == {"es": 2})
+        await reached(lambda: hub.watchers() == {"es": 2})
 
     served(test)
 
@@ -97,7 +89,7 @@ def test_the_offer_the_limit_and_what_is_not_there() -> None:
         assert voices.heard() == ()
         for _ in range(2):
             await ask("/listen/es")
-        await reaches(lambda: hub.watchers() == {"es": 2})
+        await reached(lambda: hub.watchers() == {"es": 2})
         refusal = (await ask("/listen/es"))[1]
         assert "503" in refusal
         assert "Retry-After" in refusal
@@ -108,13 +100,13 @@ def test_the_offer_the_limit_and_what_is_not_there() -> None:
 def test_a_listener_who_takes_nothing_is_cut_off_and_a_voice_that_is_gone_is_not_offered() -> None:
     async def test(voices: VoiceStreams, hub: Hub, ask: Ask) -> None:
         await ask("/listen/es")
-        await reaches(voices.heard)
+        await reached(voices.heard)
         for _ in range(200):  # nobody reads
             voices.spread("es", bytes(100_000))
             await asyncio.sleep(0)
-        await reaches(lambda: voices.heard() == ())
+        await reached(lambda: voices.heard() == ())
         reader, _ = await ask("/listen/es")
-        await reaches(voices.heard)
+        await reached(voices.heard)
         await asyncio.to_thread(voices.close)
         await reader.read()  # it has ended
         assert await (await ask("/listen"))[0].read() == b'{"langs":[]}'
