@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import random
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -321,6 +322,26 @@ def test_what_all_weights_learnt_reaches_llama_cpp_and_is_learnt_on_from(
     assert path.name in {each["file"] for each in made["inputs"]}
 
 
+def test_frozen_layers_stay_as_they_are(files: Files, base: Path, tmp_path: Path) -> None:
+    frozen = ["--rank", "0", "--frozen-layers", "1", "--steps", "2"]
+    assert fine_tune(files, base, tmp_path, *frozen) == 0
+    before = fine_tune_gemma.load_base(base)[0].state_dict()
+    after = torch.load(tmp_path / "merged" / "checkpoint.pt", weights_only=True)["model"]
+    changed = {name for name, tensor in before.items() if not torch.equal(tensor, after[name])}
+    stays = ("embeddings.", "blocks.0.")
+    assert changed == {name for name in before if not name.startswith(stays)}
+
+
+def test_half_of_the_pairs_are_asked_as_the_daemon_asks() -> None:
+    rng = random.Random(1)
+    pair = ("We carried the coffin out.", "Sacamos el ataúd.", "es")
+    asked = [fine_tune_gemma.as_asked(*pair, rng) for _ in range(40)]
+    assert 10 < asked.count("We carried el ataúd out.") < 30
+    assert set(asked) == {pair[0], "We carried el ataúd out."}
+    # The answer says it otherwise: then nothing could be copied.
+    assert fine_tune_gemma.as_asked(pair[0], "Sacamos la caja.", "es", rng) == pair[0]
+
+
 def test_two_languages_are_learnt_at_once(files: Files, tmp_path: Path) -> None:
     words = tmp_path / "words"
     words.write_text("ella\n", encoding="utf-8")
@@ -347,6 +368,9 @@ def test_the_linear_loss_is_the_smoothed_loss() -> None:
     (3 * made).backward()
     np.testing.assert_allclose(hidden.grad, by_hidden, atol=1e-5)
     np.testing.assert_allclose(table.grad, by_table, atol=1e-5)
+    frozen = linear_loss(hidden, table.detach(), targets, LABEL_SMOOTHING, torch.float32)
+    (by_hidden_alone,) = torch.autograd.grad(3 * frozen, [hidden])
+    np.testing.assert_allclose(by_hidden_alone, by_hidden, atol=1e-5)
 
 
 # A model that has learnt nothing never ends an answer: a third of all tokens do it here.

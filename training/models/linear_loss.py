@@ -37,16 +37,20 @@ class _LinearLoss(torch.autograd.Function):
         smooth = (1 - smoothing) * wanted + smoothing * (hidden.float() @ mean_row)
         by_hidden = (share_of @ weights).float()
         by_hidden -= (1 - smoothing) * table[targets] + smoothing * mean_row
-        by_table = (share_of.t() @ narrow).float()
-        by_table -= smoothing / len(table) * hidden.sum(0)
-        by_table.index_add_(0, targets, hidden.float(), alpha=smoothing - 1)
-        ctx.save_for_backward(by_hidden.div_(count).to(hidden.dtype), by_table.div_(count))
+        by_table = None  # frozen
+        if ctx.needs_input_grad[1]:
+            by_table = (share_of.t() @ narrow).float()
+            by_table -= smoothing / len(table) * hidden.sum(0)
+            by_table.index_add_(0, targets, hidden.float(), alpha=smoothing - 1)
+            by_table.div_(count)
+        ctx.save_for_backward(by_hidden.div_(count).to(hidden.dtype), by_table)
         return (log_sum - smooth).mean()
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         by_hidden, by_table = ctx.saved_tensors
-        return by_hidden * gradients[0], by_table * gradients[0], None, None, None
+        table_too = None if by_table is None else by_table * gradients[0]
+        return by_hidden * gradients[0], table_too, None, None, None
 
 
 def linear_loss(

@@ -18,6 +18,7 @@ import importlib
 import json
 import math
 import random
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -29,6 +30,7 @@ import torch.multiprocessing as processes
 from torch import Tensor, nn
 
 from pipeline.core.errors import ModelError
+from pipeline.engines.borrowed_words import borrowed
 from pipeline.learning.manifest import write_manifest
 from training.data import corpora
 from training.data.mixture import Utterances, mixed_pass, shares_of
@@ -53,6 +55,7 @@ ROW_TOKENS = 112
 ROWS = 6
 JOIN_SHARE = 0.15
 REFERENCES = 600
+BORROWED_SHARE = 0.5
 # A pretrained model learns from tens of thousands of pairs, not from millions: a pass is a sample
 # of the sources, so that a training of an hour has seen something of each.
 SHARES: Mapping[str, float] = {
@@ -69,6 +72,7 @@ SHARES: Mapping[str, float] = {
 OTHER_SHARES: Mapping[str, float] = {**SHARES, "nheb": 0.09, "bbe": 0.07}
 # What is measured during the training: so many pairs of each held-out set.
 HELD_OUT = 48
+_WORDS = re.compile(r"\w+")
 
 
 def options_of(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -93,6 +97,8 @@ def options_of(arguments: Sequence[str] | None) -> argparse.Namespace:
         help="frozen matrices in float32, as without AVX-512 VNNI")  # fmt: skip
     add("--shares", nargs="+", default=[], metavar="SOURCE=SHARE",
         help="how often a pass takes a source, such as talk=2 tatoeba=.1")  # fmt: skip
+    add("--frozen-layers", type=int, default=0, metavar="N", help="with --rank 0: the embeddings "
+        "and the lowest N layers stay as they are, which saves their part of the time")  # fmt: skip
     add("--workers", type=int, default=1,
         help="processes of --threads each that train the same weights (%(default)s)")  # fmt: skip
     add("--threads", type=int, default=1, help="%(default)s")
@@ -123,6 +129,9 @@ def load_base(folder: Path) -> tuple[Gemma, sentencepiece.SentencePieceProcessor
 def prepare(base: Gemma, options: argparse.Namespace) -> Gemma | LowRankGemma:
     """Return what is trained."""
     if options.rank == 0:
+        frozen = base.blocks[: options.frozen_layers]
+        for part in (base.embeddings, *frozen) if frozen else ():
+            part.requires_grad_(requires_grad=False)
         return base
     torch.manual_seed(1)
     return LowRankGemma(base, options.rank, int8=options.int8)
@@ -143,6 +152,7 @@ def batches(
             usual = SHARES if split.target == corpora.SPANISH else OTHER_SHARES
             shares = shares_of(changes, usual)
             mixed = mixed_pass(split, rng, utterances, REFERENCES, shares)
+            mixed = [(as_asked(*pair, split.target, rng), pair[1]) for pair in mixed]
             examples += encode(tokenizer, mixed, split.target)
         examples = [each for each in examples if len(each[0]) <= ROW_TOKENS]
         rng.shuffle(examples)
@@ -152,6 +162,14 @@ def batches(
         rng.shuffle(rows)
         for first in range(0, len(rows), row_count):
             yield batch_of(rows[first : first + row_count], row_count)
+
+
+def as_asked(english: str, answer: str, target: str, rng: random.Random) -> str:
+    """Return half of the texts with borrowed nouns, as the daemon asks: those of the answer."""
+    asked = borrowed(english, "en", target)
+    known = {*_WORDS.findall(english.lower()), *_WORDS.findall(answer.lower())}
+    fits = known.issuperset(_WORDS.findall(asked.lower()))
+    return asked if fits and rng.random() < BORROWED_SHARE else english
 
 
 def batch_of(rows: list[list[Example]], row_count: int = ROWS) -> Batch:
@@ -238,8 +256,9 @@ def follow(
         for block in model.blocks:  # one layer is compiled, all are alike
             block.compile(dynamic=False)
     sets = held_out(splits, tokenizer, options.rows) if plan.leads else {}
+    learning = [each for each in model.parameters() if each.requires_grad]
     stepper = torch.optim.AdamW(
-        model.parameters(), lr=options.rate, betas=(0.9, 0.98), weight_decay=0.0, fused=True
+        learning, lr=options.rate, betas=(0.9, 0.98), weight_decay=0.0, fused=True
     )
     train(
         model,
@@ -258,7 +277,7 @@ def run(options: argparse.Namespace, splits: Sequence[corpora.Split]) -> None:
     elapsed_s = restore(model, options.out)["elapsed_s"] if options.resume else 0.0
     for parameter in model.parameters():
         parameter.data.share_memory_()
-    learning = sum(parameter.numel() for parameter in model.parameters())
+    learning = sum(each.numel() for each in model.parameters() if each.requires_grad)
     frozen = sum(tensor.numel() for tensor in base.state_dict().values())
     sizes = {s.target: {name: len(p) for name, p in s.training.items()} for s in splits}
     print(f"{learning / 1e6:.1f} M weights learn, of {frozen / 1e6:.1f} M; {sizes}", flush=True)
