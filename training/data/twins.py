@@ -19,7 +19,12 @@ _MEASURED = (
     *("training/data/sermon_test.tsv", "training/data/sermon_test_fr.tsv"),
     "training/data/judged_finals.tsv",
     *("scripts/quality/sentences.toml", "scripts/quality/sentences_fr.toml"),
-    *("scripts/bench/meaning/sentences.toml", "demo/sermon.json", "demo/pauses.json"),
+    *(
+        "scripts/bench/meaning/sentences.toml",
+        "demo/sermon.json",
+        "demo/pauses.json",
+        "demo/service.json",
+    ),
 )
 _SHARE = 0.5
 """Of a measured sentence's word triples that a sentence to learn from must not have."""
