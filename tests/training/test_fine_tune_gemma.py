@@ -342,6 +342,20 @@ def test_half_of_the_pairs_are_asked_as_the_daemon_asks() -> None:
     assert fine_tune_gemma.as_asked(pair[0], "Sacamos la caja.", "es", rng) == pair[0]
 
 
+@pytest.mark.parametrize("share", [0.0, 1.0])
+def test_pairs_can_be_learnt_the_other_way_round(files: Files, base: Path, share: float) -> None:
+    _, tokenizer = fine_tune_gemma.load_base(base)
+    splits = corpora.splits_of(
+        fine_tune_gemma.options_of(files.options("--base", "b", "--out", "o"))
+    )
+    batch = next(fine_tune_gemma.batches(splits, tokenizer, random.Random(1), back=share))
+    asked = tokenizer.decode(batch.rows.ids.flatten().tolist())
+    answered = set(tokenizer.decode(batch.targets.tolist()).split())
+    # Lower-case English stands for what was heard badly: nobody wants it as an answer.
+    assert ("English: " in asked) == bool(share)
+    assert bool(answered.intersection(" ".join(ENGLISH).split())) == bool(share)
+
+
 def test_two_languages_are_learnt_at_once(files: Files, tmp_path: Path) -> None:
     words = tmp_path / "words"
     words.write_text("ella\n", encoding="utf-8")

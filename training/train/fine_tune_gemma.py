@@ -56,6 +56,7 @@ ROWS = 6
 JOIN_SHARE = 0.15
 REFERENCES = 600
 BORROWED_SHARE = 0.5
+ENGLISH = "en"
 # A pretrained model learns from tens of thousands of pairs, not from millions: a pass is a sample
 # of the sources, so that a training of an hour has seen something of each.
 SHARES: Mapping[str, float] = {
@@ -97,6 +98,8 @@ def options_of(arguments: Sequence[str] | None) -> argparse.Namespace:
         help="frozen matrices in float32, as without AVX-512 VNNI")  # fmt: skip
     add("--shares", nargs="+", default=[], metavar="SOURCE=SHARE",
         help="how often a pass takes a source, such as talk=2 tatoeba=.1")  # fmt: skip
+    add("--back", type=float, default=0.0, metavar="SHARE",
+        help="so many of the pairs are learnt into English instead (%(default)s)")  # fmt: skip
     add("--frozen-layers", type=int, default=0, metavar="N", help="with --rank 0: the embeddings "
         "and the lowest N layers stay as they are, which saves their part of the time")  # fmt: skip
     add("--workers", type=int, default=1,
@@ -143,8 +146,12 @@ def batches(
     rng: random.Random,
     row_count: int = ROWS,
     changes: Sequence[str] = (),
+    *,
+    back: float = 0.0,
 ) -> Iterator[Batch]:
-    """Batches without end, every pass newly mixed; pairs longer than a row are left out."""
+    """Batches without end, every pass newly mixed; pairs longer than a row are left out.
+
+    `back` is the share of the pairs that are asked the other way round, into English."""
     utterances = Utterances(join_share=JOIN_SHARE)
     while True:
         examples = []
@@ -152,8 +159,14 @@ def batches(
             usual = SHARES if split.target == corpora.SPANISH else OTHER_SHARES
             shares = shares_of(changes, usual)
             mixed = mixed_pass(split, rng, utterances, REFERENCES, shares)
-            mixed = [(as_asked(*pair, split.target, rng), pair[1]) for pair in mixed]
-            examples += encode(tokenizer, mixed, split.target)
+            onward, turned = [], []
+            for english, other in mixed:
+                if rng.random() < back and not english.islower():
+                    turned.append((other, english))
+                else:
+                    onward.append((as_asked(english, other, split.target, rng), other))
+            examples += encode(tokenizer, onward, split.target)
+            examples += encode(tokenizer, turned, ENGLISH)
         examples = [each for each in examples if len(each[0]) <= ROW_TOKENS]
         rng.shuffle(examples)
         if not examples:
@@ -263,7 +276,9 @@ def follow(
     train(
         model,
         [stepper],
-        batches=lambda rng: batches(splits, tokenizer, rng, options.rows, options.shares),
+        batches=lambda rng: batches(
+            splits, tokenizer, rng, options.rows, options.shares, back=options.back
+        ),
         loss_of=lambda batch: loss_of(model, batch),
         evaluate=lambda: "held-out loss " + json.dumps(losses(model, sets)),
         plan=plan,
