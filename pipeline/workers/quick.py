@@ -182,16 +182,15 @@ class QuickPass:
         return None
 
     def _caption(self, transcript: Transcript) -> Caption:
-        caption = source_caption(transcript)
+        caption = untranslated(transcript, self.settings.translate.target)
         now = time.monotonic()
         has_translator = self._has_translator(transcript)
         keeps = has_translator and self.settings.translate.final.stability == "calm"
         self.commits.go_on(transcript, self.reopened if keeps else None)
         standing = self.commits.heard(transcript, keeps=keeps)
         if not has_translator:
-            other = untranslated(transcript, self.settings.translate.target)
-            made_between = self._in_between(transcript) if other.engine == "source" else None
-            return self.commits.shown(made_between or other)
+            made_between = self._in_between(transcript) if caption.engine == "source" else None
+            return self.commits.shown(made_between or caption)
         # Behind a final that is on screen only what was said since is translated.
         rest = replace(transcript, text=transcript.text[self.commits.said :].lstrip())
         idle = self._backoff.is_active(now) or self._degradation.spares_quick

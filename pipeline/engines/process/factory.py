@@ -141,7 +141,9 @@ def local_recognizer_spec(settings: Settings) -> EngineSpec:
         "window_s": stt.window_s or own_window_s(model, library),
     }
     if len(spoken) > 1:
-        langs = {said for said, into in missing_pairs(settings) if said != "en"}
+        # Its own English is the draft where no other translator is as quick.
+        drafts = missing_pairs(settings, (partial_spec,))
+        langs = {said for said, into in drafts if said != "en"}
         arguments |= {"also_spoken": spoken[1:], "to_english": sorted(langs)}
     return EngineSpec("whisper", f"whisper:{model.name}", model, arguments, section="stt")
 
@@ -394,13 +396,19 @@ def translator_process(
     return TranslatorProcess(spec, part, **_process_options(settings, restarts=restarts))
 
 
-def missing_pairs(settings: Settings) -> tuple[tuple[str, str], ...]:
-    """Return the pairs (spoken, caption language) without a translator, of several spoken ones."""
+def missing_pairs(
+    settings: Settings,
+    passes: Sequence[Callable[[Settings], EngineSpec | None]] = (partial_spec, final_spec),
+) -> tuple[tuple[str, str], ...]:
+    """Return the pairs (spoken, caption language) without a translator, of several spoken ones.
+
+    One for any of `passes` is enough.
+    """
     if not settings.translate.also_spoken:
         return ()
     translated = {(settings.translate.source, settings.translate.target)}
     for narrowed in settings.by_target():
-        specs = (extra_spec(describe, narrowed) for describe in (partial_spec, final_spec))
+        specs = (extra_spec(describe, narrowed) for describe in passes)
         with suppress(ModelError):  # a broken one is told of when it is loaded
             if not any(specs):
                 continue

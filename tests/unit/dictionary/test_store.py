@@ -480,7 +480,7 @@ def test_translations_are_compared_with_names_of_the_church_and_of_the_notes(
     made = dictionary(tmp_path)
     assert not made.glossaries.names  # the rules that ship name no member of a church
     made.add("grase", "Grace", datetime(2026, 11, 28, tzinfo=UTC))
-    rule = made.hold("fate", "Faith")
+    rule = made.hold("fayth", "Faith")
     made.names = near_names(["Hope"], set())
     assert set(made.glossaries.names) == {"grace", "faith", "hope"}
     made.release(rule)
