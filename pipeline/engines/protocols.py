@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from pipeline.core.errors import EngineCancelledError, EngineError
@@ -58,6 +59,28 @@ class MultilingualRecognizer(Protocol):
     """May change between calls; "" is the first."""
 
 
+@dataclass(frozen=True, slots=True)
+class TranslationRequest:
+    """What is asked of a translation beside its text; an engine leaves out what it cannot do."""
+
+    on_text: Callable[[str], None] | None = None
+    """Gets the text so far as it grows."""
+    draft: str = ""
+    """A quicker translator's text."""
+    standing: Standing | None = None
+    """The committed part of the caption on screen; how much of it is kept depends on the
+    translator's bias."""
+    wanted: tuple[WantedTerm, ...] = ()
+    """Church words of the text; their renderings are put in where they are missing and fit."""
+    rivals: tuple[str, ...] | None = None
+    """Translations by others: several are looked at and returned as `alternatives`, these among
+    them. None: one translation is enough."""
+
+
+PLAIN = TranslationRequest()
+"""Nothing beside the text."""
+
+
 class Translator(Protocol):
     """Text to text in another language."""
 
@@ -79,25 +102,8 @@ class Translator(Protocol):
     def load(self) -> None:
         """Load the model and warm it up. Raises ModelError."""
 
-    def translate(
-        self,
-        text: str,
-        on_text: Callable[[str], None] | None = None,
-        draft: str = "",
-        standing: Standing | None = None,
-        wanted: Sequence[WantedTerm] = (),
-        *,
-        rivals: Sequence[str] | None = None,
-    ) -> Translation:
-        """Translate `text`. `on_text` gets the text so far as it grows. Raises EngineError.
-
-        `draft` is a quicker translator's text, `standing` the committed part of the caption on
-        screen; how much of it is kept depends on the translator's bias. `wanted` are church
-        words of the text; their renderings are put in where they are missing and fit.
-
-        With `rivals`, translations by others and perhaps none, an engine that can looks at several
-        translations and returns `alternatives`, the rivals among them.
-        """
+    def translate(self, text: str, request: TranslationRequest = PLAIN) -> Translation:
+        """Translate `text`. Raises EngineError."""
 
 
 class Speaker(Protocol):

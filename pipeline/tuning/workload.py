@@ -14,6 +14,7 @@ from pipeline.captions.subtitles import Cue
 from pipeline.config.schema import Settings
 from pipeline.core.resources import bundled
 from pipeline.core.types import Utterance
+from pipeline.engines.protocols import TranslationRequest
 from pipeline.evaluation.accuracy import word_error_rate
 from pipeline.evaluation.reference import Sentence, read_recording
 from pipeline.text.words import words
@@ -68,7 +69,7 @@ class Translating:
 
     def do(self, engine: Any) -> str:
         """Translate it."""
-        return str(engine.translate(self.text, None, self.draft).text)
+        return str(engine.translate(self.text, TranslationRequest(draft=self.draft)).text)
 
 
 @dataclass(frozen=True, slots=True)

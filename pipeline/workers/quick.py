@@ -17,7 +17,7 @@ from pipeline.core.standing import Reopened, Standing
 from pipeline.core.types import HEARD, Caption, Transcript, Utterance
 from pipeline.dictionary.glossary_store import GlossaryStore
 from pipeline.engines.process.sharing import is_there
-from pipeline.engines.protocols import Translator
+from pipeline.engines.protocols import TranslationRequest, Translator
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.text.language_check import gibberish
 from pipeline.workers.base import FAULTS_IN_A_ROW, Worker, WorkLog, is_unusable
@@ -234,10 +234,9 @@ class QuickPass:
                 handed_s=now_s,
                 free_s=now_s,
                 clock=time.monotonic,
-                standing=standing,
+                request=TranslationRequest(standing=standing, rivals=() if searches else None),
                 church=self.settings.church,
                 glossary=self._glossaries.of(lang) if self._glossaries else None,
-                rivals=() if searches else None,
             )
 
     def _failed(self, error: EngineError) -> None:

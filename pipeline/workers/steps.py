@@ -8,10 +8,9 @@ from dataclasses import replace
 from pipeline.audio.level import level_dbfs, peak_dbfs
 from pipeline.church.fidelity.given_text import given
 from pipeline.config.schema import Church
-from pipeline.core.standing import Standing
 from pipeline.core.types import HEARD, Caption, Span, Transcript, Utterance
 from pipeline.dictionary.glossary import Glossary
-from pipeline.engines.protocols import Recognizer, Translator
+from pipeline.engines.protocols import PLAIN, Recognizer, TranslationRequest, Translator
 from pipeline.text.overlay import lay_over
 
 Clock = Callable[[], float]
@@ -56,28 +55,26 @@ def translate(
     handed_s: float,
     free_s: float,
     clock: Clock,
-    on_text: Callable[[str], None] | None = None,
-    draft: str = "",
-    standing: Standing | None = None,
+    request: TranslationRequest = PLAIN,
     church: Church | None = None,
     glossary: Glossary | None = None,
-    rivals: Sequence[str] | None = None,
 ) -> Caption:
     """Translate a transcript handed over at `handed_s`; the caption is not yet final.
 
     The translator gets references and numbers as `church` wants them (`given`). Church words of a
-    whole utterance are translated as the `glossary` says. `rivals`: see `Translator.translate`.
+    whole utterance are translated as the `glossary` says.
     """
     start_s = clock()
-    text = transcript.text
+    text, standing = transcript.text, request.standing
     # What stands is counted in characters of the text as it was heard.
     is_free = standing is None or (
         transcript.utterance.is_whole and not (standing.source or standing.pieces)
     )
     if church and is_free:
         text = given(text, transcript.lang, church)
-    wanted = glossary.find(text) if glossary and transcript.utterance.is_whole else ()
-    translation = translator.translate(text, on_text, draft, standing, wanted, rivals=rivals)
+    if glossary and transcript.utterance.is_whole:
+        request = replace(request, wanted=glossary.find(text))
+    translation = translator.translate(text, request)
     return Caption(
         transcript=transcript,
         lang=lang,

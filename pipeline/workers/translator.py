@@ -19,7 +19,7 @@ from pipeline.core.standing import Standing
 from pipeline.core.types import Alternative, Caption, Opinion, Span, Utterance
 from pipeline.dictionary.glossary_store import GlossaryStore
 from pipeline.engines.process.sharing import is_there
-from pipeline.engines.protocols import Scorer, Translator
+from pipeline.engines.protocols import Scorer, TranslationRequest, Translator
 from pipeline.records.quality import agreement
 from pipeline.text.language_check import OutputLanguage, gibberish
 from pipeline.text.local_agreement import revised_words
@@ -231,14 +231,16 @@ class Translate(Worker):
                 handed_s=handed_s,
                 free_s=self._free_s,
                 clock=time.monotonic,
-                on_text=self._streamer(draft) if may_stream else None,
-                draft=draft.text if draft.lang == self._lang else "",
-                standing=Standing(target=draft.stable, was_final=draft.was_final)
-                if final.stability == "calm"
-                else None,
+                request=TranslationRequest(
+                    on_text=self._streamer(draft) if may_stream else None,
+                    draft=draft.text if draft.lang == self._lang else "",
+                    standing=Standing(target=draft.stable, was_final=draft.was_final)
+                    if final.stability == "calm"
+                    else None,
+                    rivals=_texts(draft) if searches else None,
+                ),
                 church=self.settings.church,
                 glossary=self._glossaries.of(self._lang) if self._glossaries else None,
-                rivals=_texts(draft) if searches else None,
             )
         except EngineCancelledError:
             return None
@@ -363,10 +365,10 @@ class Translate(Worker):
         return replace(draft, lang=self._lang, text=text, engine=engine, stable=len(text))
 
 
-def _texts(draft: Caption) -> list[str]:
+def _texts(draft: Caption) -> tuple[str, ...]:
     """Return the translations that the quick translator has looked at."""
     made = draft.translation
-    return [each.text for each in made.alternatives] if made else []
+    return tuple(each.text for each in made.alternatives) if made else ()
 
 
 def _unusable(caption: Caption) -> str:

@@ -38,8 +38,7 @@ from pipeline.core.errors import StarkError
 from pipeline.core.percentiles import nearest_rank
 from pipeline.core.reports import Report
 from pipeline.core.resources import bundled
-from pipeline.core.standing import Reopened, Standing
-from pipeline.core.terms import WantedTerm
+from pipeline.core.standing import Reopened
 from pipeline.core.types import (
     BLOCK_SAMPLES,
     SAMPLE_RATE,
@@ -56,7 +55,14 @@ from pipeline.dictionary.store import Dictionary
 from pipeline.engines.llama_cpp.gemma import Gemma
 from pipeline.engines.llama_cpp.speculative import Bias
 from pipeline.engines.process import factory
-from pipeline.engines.protocols import Recognizer, Scorer, Translator, never
+from pipeline.engines.protocols import (
+    PLAIN,
+    Recognizer,
+    Scorer,
+    TranslationRequest,
+    Translator,
+    never,
+)
 from pipeline.evaluation.accuracy import chrf_and_bleu
 from pipeline.models.automatic import own_pauses
 from pipeline.protocol.caption import CaptionMessage
@@ -160,26 +166,13 @@ class RememberingTranslator:
         """Load the engine. Raises ModelError."""
         self._engine.load()
 
-    def translate(
-        self,
-        text: str,
-        on_text: Callable[[str], None] | None = None,
-        draft: str = "",
-        standing: Standing | None = None,
-        wanted: Sequence[WantedTerm] = (),
-        *,
-        rivals: Sequence[str] | None = None,
-    ) -> Translation:
+    def translate(self, text: str, request: TranslationRequest = PLAIN) -> Translation:
         """Return what the engine does. Raises EngineError."""
         bias = self._own if self.bias is None else self.bias
         if isinstance(self._engine, Gemma) and bias is not None:
             self._engine.bias = bias
-        others = None if rivals is None else tuple(rivals)
-        key = (text, draft, standing, tuple(wanted), bias, others)
-        return self.memory.ask(
-            key,
-            lambda: self._engine.translate(text, on_text, draft, standing, wanted, rivals=rivals),
-        )
+        key = (text, replace(request, on_text=None), bias)
+        return self.memory.ask(key, lambda: self._engine.translate(text, request))
 
 
 @dataclass(frozen=True, slots=True)

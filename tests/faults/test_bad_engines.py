@@ -69,7 +69,7 @@ def test_a_quick_translator_that_only_fails_is_left_alone_with_a_reason(tmp_path
 
 
 class Nonsense(FakeTranslator):
-    def translate(self, text: str, *_: object, **__: object) -> Translation:
+    def translate(self, text: str, *_: object) -> Translation:
         self.calls += 1
         return Translation(["<pad><pad>", "神はその独り子を", ""][self.calls % 3], self.name)
 

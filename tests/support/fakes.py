@@ -14,8 +14,6 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from pipeline.core.errors import EngineError, StarkError
-from pipeline.core.standing import Standing
-from pipeline.core.terms import WantedTerm
 from pipeline.core.types import (
     BLOCK_SAMPLES,
     SAMPLE_RATE,
@@ -24,7 +22,7 @@ from pipeline.core.types import (
     Recognition,
     Translation,
 )
-from pipeline.engines.protocols import never
+from pipeline.engines.protocols import PLAIN, TranslationRequest, never
 
 OnText = Callable[[str], None] | None
 
@@ -188,16 +186,8 @@ class FakeTranslator:
         if self.cannot_load:
             raise self.cannot_load
 
-    def translate(
-        self,
-        text: str,
-        on_text: OnText = None,
-        draft: str = "",
-        standing: Standing | None = None,
-        wanted: Sequence[WantedTerm] = (),
-        *,
-        rivals: Sequence[str] | None = None,
-    ) -> Translation:
+    def translate(self, text: str, request: TranslationRequest = PLAIN) -> Translation:
+        on_text = request.on_text
         self.calls += 1
         if self.hang is not None:
             self.hang.wait()

@@ -58,7 +58,7 @@ class LooseCable(FakeSource):
 class Spanish(FakeTranslator):
     """Unsure of the second sentence; Gemma fails on the fourth."""
 
-    def translate(self, text: str, *_: object, **__: object) -> Translation:
+    def translate(self, text: str, *_: object) -> Translation:
         if self.name == "gemma" and "four" in text:
             raise EngineError("final-failed", "The translator was told to fail.")
         words = [f"{word}o" for word in text.split()]

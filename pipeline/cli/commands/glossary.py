@@ -18,6 +18,7 @@ from pipeline.dictionary.glossary import Glossary, shown
 from pipeline.dictionary.rules import key
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines.process.factory import final_translator, partial_translator
+from pipeline.engines.protocols import TranslationRequest
 
 _SAYS = "Show how church words are said in the caption language, and try it."
 _EPILOG = """\
@@ -75,7 +76,7 @@ def _try(arguments: argparse.Namespace) -> int:
     for translator in filter(None, (partial_translator(settings), final_translator(settings))):
         translator.load()
         without = translator.translate(text)
-        made = translator.translate(text, wanted=wanted)
+        made = translator.translate(text, TranslationRequest(wanted=wanted))
         print(f"{translator.name}, without: {without.text}")
         print(f"{translator.name}, with:    {made.text}")
         for term in wanted:

@@ -5,19 +5,19 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from pipeline.church.fidelity.term_slots import words_in
 from pipeline.core.errors import EngineError, ModelError
-from pipeline.core.standing import Standing, TargetPart
+from pipeline.core.standing import TargetPart
 from pipeline.core.terms import WantedTerm, by_part
 from pipeline.core.types import Alternative, Translation
 from pipeline.engines.ctranslate2.errors import explain, require
 from pipeline.engines.output import join
-from pipeline.engines.protocols import never
+from pipeline.engines.protocols import PLAIN, TranslationRequest, never
 from pipeline.engines.specification import setting
 from pipeline.engines.term_repair import repair, word_weights
 from pipeline.text import repetition, sentences
@@ -105,36 +105,28 @@ class Marian:
         except Exception as error:
             raise explain(error, self._path, self._section, "translation") from error
 
-    def translate(
-        self,
-        text: str,
-        on_text: Callable[[str], None] | None = None,
-        draft: str = "",  # noqa: ARG002 - quick enough without
-        standing: Standing | None = None,
-        wanted: Sequence[WantedTerm] = (),
-        *,
-        rivals: Sequence[str] | None = None,
-    ) -> Translation:
-        """Translate `text`; `on_text` gets the whole once. Raises EngineError `marian-failed`.
+    def translate(self, text: str, request: TranslationRequest = PLAIN) -> Translation:
+        """Translate `text` without a draft; `on_text` gets the whole once. Raises EngineError
+        `marian-failed`.
 
         With `standing` the translation begins with its pieces, and tells of its parts what a
         commit policy asks for; those that are closed are not translated again. Terms in `wanted`
         that are missing are put in where the model does not resist. With `rivals`, which `score`
         judges, it searches in a beam, and returns what it has found of a text of one part.
         """
-        beam = self._beam if rivals is None else _BEAM
+        beam = self._beam if request.rivals is None else _BEAM
         try:
             cut = [
                 piece
                 for sentence in sentences.split(text)
                 for piece in sentences.pack(sentence, self._fits)
             ]
-            parts = list(self._parts(text, cut, standing, wanted, beam))
+            parts = list(self._parts(text, cut, request, beam))
         except Exception as error:
             raise EngineError("marian-failed", f"{self.name}: {error}.") from error
         whole = join(self.name, parts)
-        if on_text is not None and whole.text:
-            on_text(whole.text)
+        if request.on_text is not None and whole.text:
+            request.on_text(whole.text)
         return whole
 
     def score(self, text: str, targets: Sequence[str]) -> list[tuple[float, float]]:
@@ -155,18 +147,14 @@ class Marian:
         return [(sum(logprobs) / len(logprobs), min(logprobs)) for logprobs in found]
 
     def _parts(
-        self,
-        text: str,
-        cut: Sequence[str],
-        standing: Standing | None,
-        wanted: Sequence[WantedTerm],
-        beam: int,
+        self, text: str, cut: Sequence[str], request: TranslationRequest, beam: int
     ) -> Iterator[Translation]:
         """Translate the parts that `text` was cut into, each from its committed prefix."""
+        standing = request.standing
         forced = regrouped(standing.pieces, len(cut)) if standing else ()
         # The last part may go on, whatever is committed of it.
         closed = min(standing.closed, len(cut) - 1) if standing else 0
-        for place, (part, start, terms) in enumerate(by_part(text, cut, wanted)):
+        for place, (part, start, terms) in enumerate(by_part(text, cut, request.wanted)):
             pieces = forced[place] if place < len(forced) else ()
             if place < closed and pieces:
                 told = TargetPart(pieces, self._until(pieces), (), 0, is_whole=True)

@@ -21,7 +21,7 @@ from pipeline.engines.llama_cpp.decoding import Decoding, Written
 from pipeline.engines.llama_cpp.gemma_terms import Answer, AnswerScorer, repair_answer
 from pipeline.engines.llama_cpp.speculative import Bias, Draft
 from pipeline.engines.output import WholeWords, growing, join, one_line
-from pipeline.engines.protocols import never, until_deadline
+from pipeline.engines.protocols import PLAIN, TranslationRequest, never, until_deadline
 from pipeline.engines.specification import setting
 from pipeline.engines.term_repair import lacking
 from pipeline.text import repetition, sentences
@@ -193,16 +193,7 @@ class Gemma:
         """The CPU features that llama.cpp uses, in words."""
         return " ".join(name for name, value in llama.kernels().items() if value == "1")
 
-    def translate(
-        self,
-        text: str,
-        on_text: Callable[[str], None] | None = None,
-        draft: str = "",
-        standing: Standing | None = None,
-        wanted: Sequence[WantedTerm] = (),
-        *,
-        rivals: Sequence[str] | None = None,
-    ) -> Translation:
+    def translate(self, text: str, request: TranslationRequest = PLAIN) -> Translation:
         """Translate `text`; `on_text` gets the text so far, whole words only, as it grows.
 
         The draft decides how quickly it is made: tokens in which the two agree are evaluated
@@ -217,18 +208,20 @@ class Gemma:
         not fit into the context, `gemma-failed` for what llama.cpp refuses; EngineCancelledError.
         """
         parts: list[Translation] = []
-        check, grow = until_deadline(self), growing(on_text, parts)
+        check, grow = until_deadline(self), growing(request.on_text, parts)
         # Asked for nothing, a model would make something up.
         if not text.strip():
             return Translation("", self.name)
         try:
             whole = sentences.split(text) if self._style == "starter" else [text]
             cut = [piece for each in whole for piece in sentences.pack(each, self._fits)]
-            begun = _by_sentence(draft, standing, len(cut))
+            begun = _by_sentence(request.draft, request.standing, len(cut))
             for (part, _, terms), (own, stands) in zip(
-                by_part(text, cut, wanted), begun, strict=True
+                by_part(text, cut, request.wanted), begun, strict=True
             ):
-                others = rivals if len(cut) == 1 or rivals is None else [own] * bool(own)
+                others = request.rivals
+                if others is not None and len(cut) > 1:
+                    others = (own,) * bool(own)
                 done = self._part(
                     part, check, grow, self._draft(own, stands), terms,
                     quick_s=_QUICK_S / len(cut), rivals=others,

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from pipeline.core.errors import ConfigError, EngineError, ModelError
-from pipeline.core.standing import Standing
-from pipeline.core.terms import WantedTerm
 from pipeline.core.types import Pcm, Translation
-from pipeline.engines.protocols import never
+from pipeline.engines.protocols import PLAIN, TranslationRequest, never
 
 
 class _Broken:
@@ -31,16 +29,7 @@ class BrokenTranslator(_Broken):
     deadline_s = 0.0
     degraded_reason = ""
 
-    def translate(
-        self,
-        text: str,  # noqa: ARG002 - the protocol's
-        on_text: Callable[[str], None] | None = None,  # noqa: ARG002
-        draft: str = "",  # noqa: ARG002
-        standing: Standing | None = None,  # noqa: ARG002
-        wanted: Sequence[WantedTerm] = (),  # noqa: ARG002
-        *,
-        rivals: Sequence[str] | None = None,  # noqa: ARG002
-    ) -> Translation:
+    def translate(self, text: str, request: TranslationRequest = PLAIN) -> Translation:  # noqa: ARG002 - the protocol's
         """Raises EngineError."""
         raise EngineError(self._error.code, self._error.message)
 

@@ -33,6 +33,7 @@ from pipeline.core.threads import Thread
 from pipeline.engines.process.channel import Channel, Patience
 from pipeline.engines.process.joining import join
 from pipeline.engines.process.memory import address_limit, free_bytes, is_enough
+from pipeline.engines.protocols import TranslationRequest
 from pipeline.engines.specification import EngineSpec, make
 
 LOG_MARK: Final = b"\x1e"
@@ -168,15 +169,14 @@ def _answer(
         WantedTerm(**(term | {each: tuple(term[each]) for each in ("forms", "foreign")}))
         for term in request["wanted"]
     )
-    made = engine.translate(
-        request["text"],
+    asked = TranslationRequest(
         on_text=grow if request["stream"] else None,
         draft=request["draft"],
         standing=_standing(request["standing"]),
         wanted=wanted,
-        rivals=request["rivals"],
+        rivals=None if request["rivals"] is None else tuple(request["rivals"]),
     )
-    return {"is": "done", "value": made}
+    return {"is": "done", "value": engine.translate(request["text"], asked)}
 
 
 def _standing(value: dict[str, Any] | None) -> Standing | None:

@@ -32,14 +32,14 @@ from typing import Any, NoReturn
 import numpy as np
 
 from pipeline.core.errors import EngineCancelledError, EngineError
-from pipeline.core.standing import Standing, TargetPart, Token
-from pipeline.core.terms import TermRepair, WantedTerm
+from pipeline.core.standing import TargetPart, Token
+from pipeline.core.terms import TermRepair
 from pipeline.core.types import SAMPLE_RATE, Alternative, Pcm, Recognition, Translation, Word
 from pipeline.engines.process.channel import Channel, Patience
 from pipeline.engines.process.child_process import ChildProcess, own_log_level
 from pipeline.engines.process.deaths import Cause
 from pipeline.engines.process.keeper import KeptProcess
-from pipeline.engines.protocols import never
+from pipeline.engines.protocols import PLAIN, TranslationRequest, never
 from pipeline.engines.specification import EngineSpec, Part
 
 _GRACE_S = 1.0
@@ -207,35 +207,29 @@ class TranslatorProcess(EngineProcess):
         self.target: str = spec.arguments.get("target", "")
         """The language to translate into; may change between calls."""
 
-    def translate(
-        self,
-        text: str,
-        on_text: Callable[[str], None] | None = None,
-        draft: str = "",
-        standing: Standing | None = None,
-        wanted: Sequence[WantedTerm] = (),
-        *,
-        rivals: Sequence[str] | None = None,
-    ) -> Translation:
+    def translate(self, text: str, request: TranslationRequest = PLAIN) -> Translation:
         """Translate `text`. Raises EngineError: EngineGoneError where there is no process,
         EngineCancelledError.
         """
         endless = math.isinf(self.deadline_s)
-        request = {
+        message = {
             "do": "translate",
             "text": _encodable(text),
             "target": self.target,
-            "draft": _encodable(draft),
-            "standing": asdict(standing) if standing else None,
-            "wanted": [asdict(term) for term in wanted],
-            "rivals": None if rivals is None else list(map(_encodable, rivals)),
-            "stream": on_text is not None,
+            "draft": _encodable(request.draft),
+            "standing": asdict(request.standing) if request.standing else None,
+            "wanted": [asdict(term) for term in request.wanted],
+            "rivals": None if request.rivals is None else list(map(_encodable, request.rivals)),
+            "stream": request.on_text is not None,
             "deadline_s": None if endless else self.deadline_s,
         }
         # The engine keeps its own deadline; the second more is for one that cannot any more.
         patience_s = self._hang_s if endless else self.deadline_s + _GRACE_S
         value = self._call(
-            request, patience_s=patience_s, on_text=on_text, is_cancelled=self.is_cancelled
+            message,
+            patience_s=patience_s,
+            on_text=request.on_text,
+            is_cancelled=self.is_cancelled,
         )
         parts = tuple(map(_target_part, value.pop("parts")))
         repairs = tuple(TermRepair(**repair) for repair in value.pop("repairs"))

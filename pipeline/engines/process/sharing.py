@@ -12,17 +12,15 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
 from pipeline.core.errors import EngineCancelledError, EngineGoneError
-from pipeline.core.standing import Standing
-from pipeline.core.terms import WantedTerm
 from pipeline.core.types import Translation
 from pipeline.engines.process.engine_process import EngineProcess
-from pipeline.engines.protocols import Translator, never
+from pipeline.engines.protocols import PLAIN, TranslationRequest, Translator, never
 
 _LOOK_S = 0.05
 """How often who waits for a turn looks whether its text is still wanted."""
@@ -139,16 +137,7 @@ class LanguageTranslator:
         """Load the engine. Raises ModelError, to all who ask."""
         self.engine.load()
 
-    def translate(
-        self,
-        text: str,
-        on_text: Callable[[str], None] | None = None,
-        draft: str = "",
-        standing: Standing | None = None,
-        wanted: Sequence[WantedTerm] = (),
-        *,
-        rivals: Sequence[str] | None = None,
-    ) -> Translation:
+    def translate(self, text: str, request: TranslationRequest = PLAIN) -> Translation:
         """Translate `text` as soon as it is this language's turn. Raises EngineError.
 
         What is given up for the first target is begun again; the time that waits take counts for
@@ -162,7 +151,7 @@ class LanguageTranslator:
                 # Set at each turn, on one engine: its caller is another one every time.
                 engine.is_cancelled = lambda: self.is_cancelled() or is_over()
                 try:
-                    return engine.translate(text, on_text, draft, standing, wanted, rivals=rivals)
+                    return engine.translate(text, request)
                 except EngineCancelledError:
                     # Given up for the first target only: the text is wanted, so it waits again.
                     if self.is_cancelled() or not is_over():

@@ -12,11 +12,10 @@ from typing import Any, Literal
 import orjson
 
 from pipeline.core.errors import EngineError
-from pipeline.core.standing import Standing
-from pipeline.core.terms import WantedTerm
 from pipeline.core.types import Translation
 from pipeline.engines import prompts
 from pipeline.engines.output import Piece, growing, join, read_answer
+from pipeline.engines.protocols import PLAIN, TranslationRequest
 from pipeline.engines.remote.api_server import (
     JSON,
     MOST_SAID,
@@ -150,24 +149,16 @@ class OpenAi(RemoteEngine):
         prompts.render(self._style, "", self._source, self.target, self._section)
         super().open()
 
-    def translate(
-        self,
-        text: str,
-        on_text: Callable[[str], None] | None = None,
-        draft: str = "",  # noqa: ARG002 - a server takes none
-        standing: Standing | None = None,  # noqa: ARG002
-        wanted: Sequence[WantedTerm] = (),  # noqa: ARG002
-        *,
-        rivals: Sequence[str] | None = None,  # noqa: ARG002
-    ) -> Translation:
+    def translate(self, text: str, request: TranslationRequest = PLAIN) -> Translation:
         """Translate `text`; `on_text` gets the text so far, whole words only, as it grows.
+        A server takes nothing else of the request.
 
         What may pass is tried again while the deadline allows. Raises EngineError (see
         `Completions.complete`); EngineCancelledError.
         """
         until_s = time.monotonic() + self.deadline_s
         parts: list[Translation] = []
-        grow = growing(on_text, parts)
+        grow = growing(request.on_text, parts)
         if not text.strip():
             return Translation("", self.name)
 

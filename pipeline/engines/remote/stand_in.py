@@ -9,10 +9,15 @@ from typing import Generic, TypeVar
 
 from pipeline.core.backoff import Backoff
 from pipeline.core.errors import EngineCancelledError, EngineError
-from pipeline.core.standing import Standing
-from pipeline.core.terms import WantedTerm
 from pipeline.core.types import Pcm, Recognition, Translation
-from pipeline.engines.protocols import Recognizer, Scorer, Translator, never
+from pipeline.engines.protocols import (
+    PLAIN,
+    Recognizer,
+    Scorer,
+    TranslationRequest,
+    Translator,
+    never,
+)
 from pipeline.engines.remote.openai import OpenAi
 from pipeline.engines.remote.openai_speech import OpenAiSpeech
 from pipeline.engines.streaming.incremental import Piece, keep, partial_of
@@ -81,22 +86,12 @@ class StandIn(_Pair[OpenAi, Translator]):
         self.deadline_s = server.deadline_s
         self.target = server.target  # may change between calls; the local one knows a single one
 
-    def translate(
-        self,
-        text: str,
-        on_text: Callable[[str], None] | None = None,
-        draft: str = "",
-        standing: Standing | None = None,
-        wanted: Sequence[WantedTerm] = (),
-        *,
-        rivals: Sequence[str] | None = None,
-    ) -> Translation:
+    def translate(self, text: str, request: TranslationRequest = PLAIN) -> Translation:
         """Translate `text`. Raises EngineError where the local translator fails too."""
-        request = (text, on_text, draft, standing, wanted)
         self._server.deadline_s = _SHARE * self.deadline_s
         self._server.target = self.target
-        made = self._ask(lambda: self._server.translate(*request))
-        return self._local.translate(*request, rivals=rivals) if made is None else made
+        made = self._ask(lambda: self._server.translate(text, request))
+        return self._local.translate(text, request) if made is None else made
 
     def score(self, text: str, targets: Sequence[str]) -> list[tuple[float, float]]:
         """Return what the local translator thinks of translations. Raises EngineError."""

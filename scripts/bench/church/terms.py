@@ -22,12 +22,13 @@ from pipeline.core.types import Translation
 from pipeline.dictionary.glossary import Glossary, compile_glossary, parse_terms, shown
 from pipeline.engines.ctranslate2.marian import Marian
 from pipeline.engines.llama_cpp.gemma import Gemma
+from pipeline.engines.protocols import TranslationRequest
 from pipeline.evaluation import sentences
 
 SENTENCES = Path(__file__).with_name("terms_en.txt")
 _CHRF = CHRF(word_order=2)
 
-Translate = Callable[[str, Sequence[WantedTerm]], Translation]
+Translate = Callable[[str, tuple[WantedTerm, ...]], Translation]
 
 
 @dataclass
@@ -86,12 +87,14 @@ def term_rows() -> Iterator[str]:
     marian.load()
     gemma.load()
 
-    def quick(text: str, wanted: Sequence[WantedTerm]) -> Translation:
-        return marian.translate(text, wanted=wanted)
+    def quick(text: str, wanted: tuple[WantedTerm, ...]) -> Translation:
+        return marian.translate(text, TranslationRequest(wanted=wanted))
 
-    def final(text: str, wanted: Sequence[WantedTerm]) -> Translation:
+    def final(text: str, wanted: tuple[WantedTerm, ...]) -> Translation:
         draft = drafts[text, bool(wanted)]
-        return gemma.translate(text, None, draft, Standing(), wanted)
+        return gemma.translate(
+            text, TranslationRequest(draft=draft, standing=Standing(), wanted=wanted)
+        )
 
     texts = [*spoken(), *(sentence.source for sentence in gate)]
     drafts = {

@@ -42,7 +42,7 @@ class Scripted:
 
     def load(self) -> None: ...
 
-    def translate(self, text: str, *_: object, **__: object) -> Translation:
+    def translate(self, text: str, *_: object) -> Translation:
         if self.leak_mb:
             # From the system and never from what this process has freed: it is to grow.
             leaked = mmap.mmap(-1, self.leak_mb * 1_000_000)

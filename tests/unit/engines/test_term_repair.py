@@ -16,6 +16,7 @@ from pipeline.core.standing import Standing
 from pipeline.core.terms import WantedTerm
 from pipeline.dictionary.glossary import Glossary, compile_glossary, parse_terms, shown, shown_all
 from pipeline.engines.ctranslate2.marian import Marian
+from pipeline.engines.protocols import TranslationRequest
 from pipeline.engines.term_repair import repair, word_weights
 from tests.support.paths import ROOT
 
@@ -31,7 +32,7 @@ def glossary() -> Glossary:
 
 def test_a_missing_word_is_put_in_where_it_belongs(marian: Marian, glossary: Glossary) -> None:
     plain = marian.translate(GIFT)
-    made = marian.translate(GIFT, wanted=glossary.find(GIFT))
+    made = marian.translate(GIFT, TranslationRequest(wanted=glossary.find(GIFT)))
     (repaired,) = made.repairs
     assert (repaired.term, repaired.written) == ("redemption", "redención")
     assert made.text == plain.text.replace(repaired.found, repaired.written)
@@ -41,7 +42,9 @@ def test_it_is_put_into_the_sentence_that_it_was_said_in(
     marian: Marian, glossary: Glossary
 ) -> None:
     said = f"God is good. {GIFT}"
-    made = marian.translate(said, None, "", Standing(), glossary.find(said))
+    made = marian.translate(
+        said, TranslationRequest(standing=Standing(), wanted=glossary.find(said))
+    )
     assert made.text.startswith("Dios es bueno. La redención es")
     assert [each.term for each in made.repairs] == ["redemption"]
 
@@ -52,7 +55,7 @@ def test_what_is_right_already_costs_nothing_and_changes_nothing(
     said = "The grace of our Lord be with you."
     wanted = glossary.find(said)
     assert wanted
-    assert marian.translate(said, wanted=wanted) == marian.translate(said)
+    assert marian.translate(said, TranslationRequest(wanted=wanted)) == marian.translate(said)
 
 
 WORDS = ("el", "acuerdo", "eterno", "fue", "hecho", "con", "12", "reyes", "no", "hoy")
@@ -150,12 +153,12 @@ def test_a_word_weighs_what_its_heaviest_piece_weighs() -> None:
 def test_a_repair_takes_less_than_a_translation(marian: Marian, glossary: Glossary) -> None:
     wanted = glossary.find(GIFT)
 
-    def cpu_s(terms: Sequence[WantedTerm]) -> float:
+    def cpu_s(terms: tuple[WantedTerm, ...]) -> float:
         began_s = time.process_time()
-        marian.translate(GIFT, wanted=terms)
+        marian.translate(GIFT, TranslationRequest(wanted=terms))
         return time.process_time() - began_s
 
     turns = [(cpu_s(()), cpu_s(wanted)) for _ in range(15)]
     plain, with_terms = (sorted(times)[7] for times in zip(*turns, strict=True))
     assert with_terms < 3 * plain
-    assert shown(marian.translate(GIFT, wanted=wanted).text, wanted[0])
+    assert shown(marian.translate(GIFT, TranslationRequest(wanted=wanted)).text, wanted[0])

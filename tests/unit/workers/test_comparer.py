@@ -96,7 +96,7 @@ class Broken(FakeTranslator):
 
 def test_while_its_process_is_away_nothing_is_compared_and_it_is_tried_again() -> None:
     class Away(FakeTranslator):
-        def translate(self, *_: object, **__: object) -> Translation:
+        def translate(self, *_: object) -> Translation:
             self.calls += 1
             if self.calls <= FAULTS_IN_A_ROW:
                 raise EngineGoneError("engine-gone", "It is not there.")

@@ -237,7 +237,7 @@ def test_a_recognizer_that_is_given_up_ends_the_worker() -> None:
 
 def test_while_the_quick_translators_process_is_away_the_spoken_words_stand_in() -> None:
     class Away(FakeTranslator):
-        def translate(self, *_: object, **__: object) -> Translation:
+        def translate(self, *_: object) -> Translation:
             self.degraded_reason = "the quick translator crashed"
             raise EngineGoneError("engine-gone", "It is not there.")
 

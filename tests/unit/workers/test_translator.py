@@ -6,7 +6,6 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -29,7 +28,7 @@ from pipeline.core.types import (
     Translation,
     Utterance,
 )
-from pipeline.engines.protocols import Scorer, Translator
+from pipeline.engines.protocols import PLAIN, Scorer, TranslationRequest, Translator
 from pipeline.workers.base import FAULTS_IN_A_ROW
 from pipeline.workers.degradation import LIMIT_S, Degradation, Rung, Waits
 from pipeline.workers.queues import DraftQueue, Retranslation
@@ -132,7 +131,7 @@ def test_a_translator_that_goes_over_to_another_language_is_told_of_once_and_sti
 class Away(FakeTranslator):
     """A translator whose process has ended."""
 
-    def translate(self, *_: object, **__: object) -> Translation:
+    def translate(self, *_: object) -> Translation:
         self.calls += 1
         self.degraded_reason = "the final translator crashed"
         raise EngineGoneError("engine-gone", "It is not there.")
@@ -270,11 +269,9 @@ def test_the_translator_sees_the_draft_unless_it_is_in_the_spoken_language() -> 
     seen: list[str] = []
 
     class Looks(FakeTranslator):
-        def translate(
-            self, text: str, on_text: OnText = None, *rest: Any, **named: Any
-        ) -> Translation:
-            seen.append(rest[0])
-            return super().translate(text, on_text, *rest, **named)
+        def translate(self, text: str, request: TranslationRequest = PLAIN) -> Translation:
+            seen.append(request.draft)
+            return super().translate(text, request)
 
     reports: list[Report] = []
     made = worker(Looks("gemma"), reports, count=0)
@@ -341,10 +338,10 @@ class Asked(FakeTranslator):
         self.held: list[tuple[float, bool]] = []
         self.during: Callable[[], None] = lambda: None
 
-    def translate(self, text: str, on_text: OnText = None, *rest: Any, **named: Any) -> Translation:
+    def translate(self, text: str, request: TranslationRequest = PLAIN) -> Translation:
         self.during()
-        self.held.append((self.deadline_s, on_text is not None))
-        return super().translate(text, on_text, *rest, **named)
+        self.held.append((self.deadline_s, request.on_text is not None))
+        return super().translate(text, request)
 
 
 def test_new_settings_hold_from_the_next_draft_on() -> None:
@@ -374,14 +371,14 @@ def test_a_translation_that_is_not_wanted_any_more_stops_between_two_words() -> 
     class Talks(FakeTranslator):
         said = 0
 
-        def translate(self, text: str, *rest: Any, **named: Any) -> Translation:
+        def translate(self, text: str, request: TranslationRequest = PLAIN) -> Translation:
             for _ in range(100):
                 self.said += 1
                 if self.said == 3:
                     resumed.add(1)
                 if self.is_cancelled():
                     raise EngineCancelledError("engine-cancelled", "Not wanted.")
-            return super().translate(text, *rest, **named)
+            return super().translate(text, request)
 
     resumed: set[int] = set()
     reports: list[Report] = []
@@ -436,8 +433,8 @@ def test_it_is_judged_by_the_same_second_opinion_as_what_is_said() -> None:
 class LooksAround(FakeTranslator):
     """Has several translations; what it likes best, the other translator does not."""
 
-    def translate(self, *_: object, rivals: Sequence[str] | None = None) -> Translation:
-        rivals = rivals or ()
+    def translate(self, _: str, request: TranslationRequest = PLAIN) -> Translation:
+        rivals = request.rivals or ()
         found = (("amén hermana", -0.2), ("amén hermano", -0.3), *((each, -9.0) for each in rivals))
         alternatives = tuple(Alternative(each, mean, mean) for each, mean in found)
         return Translation("amén hermana", self.name, 2, -0.2, alternatives=alternatives)
@@ -446,7 +443,7 @@ class LooksAround(FakeTranslator):
 class TakesSentences(FakeTranslator):
     """Has two translations of each of two sentences; of both the second is the better one."""
 
-    def translate(self, *_: object, rivals: Sequence[str] | None = None) -> Translation:
+    def translate(self, *_: object) -> Translation:
         found = [("Mal.", -0.2, 0), ("Bien.", -0.3, 0), ("Malo.", -0.2, 1), ("Bueno.", -0.3, 1)]
         alternatives = tuple(Alternative(text, mean, mean, part) for text, mean, part in found)
         return Translation("Mal. Malo.", self.name, 2, -0.2, alternatives=alternatives)
@@ -519,7 +516,7 @@ class MakesWay(FakeTranslator):
         self._left = cancelled
         self.order: list[str] = []
 
-    def translate(self, text: str, *args: object, **named: Any) -> Translation:
+    def translate(self, text: str, request: TranslationRequest = PLAIN) -> Translation:
         self.order.append(text)
         if text == "the correction" and self._left:
             self._left -= 1
@@ -527,7 +524,7 @@ class MakesWay(FakeTranslator):
             self._drafts().put((draft(self._left + 1), 0.0))  # somebody speaks meanwhile
             assert self.is_cancelled()
             raise EngineCancelledError("engine-cancelled", "It is not wanted now.")
-        return super().translate(text, *args, **named)  # type: ignore[arg-type]
+        return super().translate(text, request)
 
 
 @pytest.mark.parametrize(("cancelled", "engine"), [(2, "gemma"), (9, "marian")])

@@ -13,6 +13,7 @@ from pipeline.core.resources import bundled
 from pipeline.core.standing import Standing
 from pipeline.core.types import Translation
 from pipeline.engines.ctranslate2.marian import Marian
+from pipeline.engines.protocols import TranslationRequest
 from pipeline.text.target_commit import TargetCommit, follows
 from tests.support.needs import needs_file
 
@@ -43,7 +44,7 @@ def test_a_model_of_several_languages_is_told_which() -> None:
     assert engine.translate("Thank you. Good morning, church.").text.startswith("Merci. Bonjour")
     # What was looked at is counted in the text's own pieces, without the language before them.
     source = engine._source.encode("God is good.")
-    (part,) = engine.translate("God is good.", standing=Standing()).parts
+    (part,) = engine.translate("God is good.", TranslationRequest(standing=Standing())).parts
     assert max(part.looked_at) < len(source) + len(engine._end)
     (right, _), (wrong, _) = engine.score("God is good.", ["Dieu est bon.", "Dios"])
     assert right > wrong
@@ -68,7 +69,9 @@ MOSES = "And the Lord said to Moses, go down to the people and tell them."
 
 
 def test_a_partial_tells_what_it_was_made_of(marian: Marian) -> None:
-    made = marian.translate(MOSES, standing=Standing(source=len("And the Lord")))
+    made = marian.translate(
+        MOSES, TranslationRequest(standing=Standing(source=len("And the Lord")))
+    )
     (part,) = made.parts
     assert made.text == marian.translate(MOSES).text
     assert [made.text[:until] for until in part.until][-1] == made.text
@@ -79,13 +82,13 @@ def test_a_partial_tells_what_it_was_made_of(marian: Marian) -> None:
 
 
 def test_it_goes_on_from_what_stands(marian: Marian) -> None:
-    (part,) = marian.translate(MOSES, standing=Standing()).parts
+    (part,) = marian.translate(MOSES, TranslationRequest(standing=Standing())).parts
     forced = (part.pieces[:4],)
-    again = marian.translate(MOSES, standing=Standing(pieces=forced))
+    again = marian.translate(MOSES, TranslationRequest(standing=Standing(pieces=forced)))
     assert again.parts[0].pieces == part.pieces
-    whole = marian.translate(MOSES, standing=Standing(pieces=(part.pieces,)))
+    whole = marian.translate(MOSES, TranslationRequest(standing=Standing(pieces=(part.pieces,))))
     assert whole.parts[0].pieces == part.pieces, "it ends right behind what stands"
-    other = marian.translate("He loves us.", standing=Standing(pieces=forced))
+    other = marian.translate("He loves us.", TranslationRequest(standing=Standing(pieces=forced)))
     assert other.parts[0].pieces[:4] == part.pieces[:4]
 
 
@@ -93,7 +96,7 @@ def test_what_is_closed_is_not_translated_again(
     marian: Marian, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = f"God is good. {MOSES}"
-    made = marian.translate(text, standing=Standing(source=len(text)))
+    made = marian.translate(text, TranslationRequest(standing=Standing(source=len(text))))
     translated: list[object] = []
     real = marian._translator
 
@@ -103,11 +106,13 @@ def test_what_is_closed_is_not_translated_again(
 
     monkeypatch.setattr(marian, "_translator", SimpleNamespace(translate_batch=translate_batch))
     pieces = tuple(part.pieces for part in made.parts)
-    again = marian.translate(text, standing=Standing(pieces=pieces, closed=2))
+    again = marian.translate(text, TranslationRequest(standing=Standing(pieces=pieces, closed=2)))
     assert again.text == made.text
     assert len(translated) == 1, "the last one is never closed"
     # The full stop was none after all: one sentence has the pieces of both.
-    joined = marian.translate(f"God is good and {MOSES}", standing=Standing(0, 0, pieces, 1))
+    joined = marian.translate(
+        f"God is good and {MOSES}", TranslationRequest(standing=Standing(0, 0, pieces, 1))
+    )
     assert len(joined.parts) == 1
     assert joined.parts[0].pieces[: len(pieces[0])] == pieces[0]
 
@@ -119,7 +124,7 @@ def test_a_sentence_that_grows_takes_no_word_back(marian: Marian) -> None:
         text = " ".join(spoken[:count])
         settled = len(" ".join(spoken[: count - 2]))
         standing = Standing(settled, 0, policy.committed, policy.closed)
-        made = marian.translate(text, standing=standing)
+        made = marian.translate(text, TranslationRequest(standing=standing))
         now = made.text[: policy.push(made.parts)]
         assert now.startswith(shown)
         shown = now
@@ -143,7 +148,7 @@ def test_a_sentence_longer_than_the_model_takes(marian: Marian) -> None:
 
 def test_a_text_is_reported_once(marian: Marian) -> None:
     seen: list[str] = []
-    translation = marian.translate("God is good. He loves us.", seen.append)
+    translation = marian.translate("God is good. He loves us.", TranslationRequest(seen.append))
     assert seen == [translation.text]
 
 
@@ -233,11 +238,11 @@ def test_a_right_translation_scores_better_than_a_wrong_one(marian: Marian) -> N
 
 
 def test_the_best_translations_of_one_sentence_the_best_first(marian: Marian) -> None:
-    made = marian.translate("God is good.", rivals=())
+    made = marian.translate("God is good.", TranslationRequest(rivals=()))
     found = [each.text for each in made.alternatives]
     assert made.text == found[0]
     assert len(set(found)) == len(found) > 1
     means = [mean for mean, _ in marian.score("God is good.", found)]
     assert max(means) == means[0]
-    assert marian.translate("God is good. Amen.", rivals=()).alternatives == ()
+    assert marian.translate("God is good. Amen.", TranslationRequest(rivals=())).alternatives == ()
     assert marian.translate("God is good.").alternatives == ()

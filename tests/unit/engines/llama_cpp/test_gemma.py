@@ -20,6 +20,7 @@ from pipeline.core.types import Translation
 from pipeline.engines.ctranslate2.marian import Marian
 from pipeline.engines.llama_cpp import llama
 from pipeline.engines.llama_cpp.gemma import Gemma, gpu_steps, in_words
+from pipeline.engines.protocols import TranslationRequest
 from pipeline.models.resolve import resolve
 from tests.support.needs import needs_file
 
@@ -121,7 +122,9 @@ def test_the_head_of_the_prompt_is_evaluated_once(gguf: Path) -> None:
 
 def test_whole_words_come_as_they_are_made(gemma: Gemma) -> None:
     seen: list[str] = []
-    whole = gemma.translate("The Lord is my light and my salvation.", seen.append).text
+    whole = gemma.translate(
+        "The Lord is my light and my salvation.", TranslationRequest(seen.append)
+    ).text
     assert len(seen) >= 3
     words = whole.split()
     for earlier, later in itertools.pairwise(seen):
@@ -134,7 +137,7 @@ def test_whole_words_come_as_they_are_made(gemma: Gemma) -> None:
 def test_characters_come_whole_in_a_language_without_spaces(gguf: Path) -> None:
     seen: list[str] = []
     engine = loaded(gguf, target="ja")
-    whole = engine.translate("God is good.", seen.append).text
+    whole = engine.translate("God is good.", TranslationRequest(seen.append)).text
     assert seen[-1] == whole
     assert "\ufffd" not in "".join(seen)
 
@@ -151,7 +154,7 @@ def test_a_long_text_is_translated_in_parts(gguf: Path, monkeypatch: pytest.Monk
 
     monkeypatch.setattr(engine, "_part", watched)
     seen: list[str] = []
-    translation = engine.translate(PSALM * 3, seen.append)
+    translation = engine.translate(PSALM * 3, TranslationRequest(seen.append))
     assert len(parts) > 1
     assert all(part.endswith(".") for part in parts)
     assert " ".join(parts) == (PSALM * 3).strip()
@@ -204,7 +207,7 @@ def test_a_late_translation_is_given_up(good: str, gguf: Path) -> None:
         time.sleep(0.6)
 
     with pytest.raises(EngineError, match=r"within 0\.5 s.*\[final-late\]"):
-        engine.translate(PSALM, slow)
+        engine.translate(PSALM, TranslationRequest(slow))
     assert len(seen) <= 1, "none on a machine that is late without help"
     engine.deadline_s = 60.0
     assert engine.translate("God is good.").text == good
@@ -236,7 +239,7 @@ def test_a_listener_that_raises_costs_one_translation(gemma: Gemma) -> None:
 
     before = gemma.translate(PSALM).text
     with pytest.raises(ZeroDivisionError):
-        gemma.translate(PSALM, listener)
+        gemma.translate(PSALM, TranslationRequest(listener))
     assert gemma.translate(PSALM).text == before
 
 
@@ -368,7 +371,10 @@ def test_a_draft_changes_nothing_but_the_way(
     engine = loaded(gguf, draft=most)
     taken = tokens = 0
     for sentence, draft in zip(sermon, drafts, strict=True):
-        plain, quick = gemma.translate(sentence), engine.translate(sentence, None, draft)
+        plain, quick = (
+            gemma.translate(sentence),
+            engine.translate(sentence, TranslationRequest(draft=draft)),
+        )
         assert (quick.text, quick.tokens, quick.stopped) == (
             plain.text,
             plain.tokens,
@@ -390,7 +396,7 @@ def test_a_right_draft_saves_most_steps(
     monkeypatch.setattr(
         llama_cpp, "llama_decode", lambda *arguments: (next(calls), real(*arguments))[1]
     )
-    quick = engine.translate("God is good.", None, plain.text)
+    quick = engine.translate("God is good.", TranslationRequest(draft=plain.text))
     assert quick.draft_tokens == quick.tokens - 1, "the first comes from the prompt"
     assert next(calls) == 2, "the prompt, and everything else at once, its end included"
 
@@ -407,14 +413,19 @@ def drafting(gguf: Path) -> Gemma:
 )
 def test_a_wrong_draft_does_no_harm(drafting: Gemma, good: str, draft: str) -> None:
     for _ in range(2):
-        assert drafting.translate("God is good.", None, draft).text == good
+        assert drafting.translate("God is good.", TranslationRequest(draft=draft)).text == good
 
 
 @pytest.mark.slow
 def test_what_stands_is_kept_where_the_model_is_hardly_surer(gemma: Gemma) -> None:
     said = "He leads me beside still waters."
     alone = gemma.translate(said).text
-    assert gemma.translate(said, None, alone, Standing(target=len(alone))).text == alone
+    assert (
+        gemma.translate(
+            said, TranslationRequest(draft=alone, standing=Standing(target=len(alone)))
+        ).text
+        == alone
+    )
     # Its own sentence with a word that it likes less: what is committed stays, what is not goes.
     kept = gone = 0
     for number, word in enumerate(alone.split()):
@@ -422,8 +433,12 @@ def test_what_stands_is_kept_where_the_model_is_hardly_surer(gemma: Gemma) -> No
             words = alone.split()
             words[number] = other
             draft = " ".join(words)
-            stands = gemma.translate(said, None, draft, Standing(target=len(draft))).text
-            free = gemma.translate(said, None, draft, Standing(target=0)).text
+            stands = gemma.translate(
+                said, TranslationRequest(draft=draft, standing=Standing(target=len(draft)))
+            ).text
+            free = gemma.translate(
+                said, TranslationRequest(draft=draft, standing=Standing(target=0))
+            ).text
             kept += other != word and stands.split()[: number + 1] == words[: number + 1]
             gone += other != word and free.split()[: number + 1] == words[: number + 1]
     assert kept > gone, "the committed word is worth more than one of the tail"
@@ -431,7 +446,9 @@ def test_what_stands_is_kept_where_the_model_is_hardly_surer(gemma: Gemma) -> No
 
 def test_nonsense_that_stands_gives_way_to_what_the_model_is_sure_of(gemma: Gemma) -> None:
     draft = "xyzzy xyzzy"
-    made = gemma.translate("God is good.", None, draft, Standing(target=len(draft)))
+    made = gemma.translate(
+        "God is good.", TranslationRequest(draft=draft, standing=Standing(target=len(draft)))
+    )
     assert "xyzzy" not in made.text
     assert made.stopped == "end"
 
@@ -441,13 +458,13 @@ def test_what_stands_costs_no_token_more(drafting: Gemma, gemma: Gemma) -> None:
     standing = Standing(target=20)
     for sentence in ("God is good.", "I shall not want.", "He restores my soul."):
         draft = "Dios es bueno con todos."
-        slow = gemma.translate(sentence, None, draft, standing)
-        fast = drafting.translate(sentence, None, draft, standing)
+        slow = gemma.translate(sentence, TranslationRequest(draft=draft, standing=standing))
+        fast = drafting.translate(sentence, TranslationRequest(draft=draft, standing=standing))
         assert (fast.text, fast.tokens) == (slow.text, slow.tokens)
 
 
 def test_a_draft_is_not_looked_at_unless_asked_for(gemma: Gemma, good: str) -> None:
-    made = gemma.translate("God is good.", None, good)
+    made = gemma.translate("God is good.", TranslationRequest(draft=good))
     assert (made.text, made.draft_tokens) == (good, 0)
 
 
@@ -457,7 +474,7 @@ def test_a_draft_of_a_long_text_in_parts(gguf: Path) -> None:
     quick = loaded(gguf, context=256, draft=4)
     plain = small.translate(PSALM * 3)
     assert plain.prompt_tokens > 100, "several parts: one and its answer fit into 256 tokens"
-    assert quick.translate(PSALM * 3, None, plain.text).text == plain.text
+    assert quick.translate(PSALM * 3, TranslationRequest(draft=plain.text)).text == plain.text
 
 
 @pytest.mark.slow
@@ -493,7 +510,7 @@ class TestRealWeights:
     def test_a_right_draft_saves_steps_and_changes_nothing(self, real: Gemma) -> None:
         said = "When you hear the bell, come quickly."
         alone = real.translate(said)
-        drafted = real.translate(said, draft=alone.text)
+        drafted = real.translate(said, TranslationRequest(draft=alone.text))
         assert drafted.text == alone.text
         assert drafted.draft_tokens >= alone.tokens // 2
 
@@ -519,8 +536,8 @@ class TestSearch:
     def test_its_own_and_those_of_others(self, gemma: Gemma) -> None:
         text = "He leads me beside still waters."
         first = gemma.translate(text)
-        rivals = ["El perro come piedras.", first.text.rsplit(" ", 1)[0]]
-        made = gemma.translate(text, rivals=rivals)
+        rivals = ("El perro come piedras.", first.text.rsplit(" ", 1)[0])
+        made = gemma.translate(text, TranslationRequest(rivals=rivals))
         assert (made.text, made.avg_logprob) == (first.text, first.avg_logprob)
         assert made.alternatives[0].text == first.text
         by_text = {each.text: each.whole_logprob for each in made.alternatives}
@@ -532,7 +549,9 @@ class TestSearch:
         monkeypatch.setattr("pipeline.engines.llama_cpp.gemma._QUICK_S", 60.0)
         said = ("The Lord is my shepherd.", "He leads me.")
         apart = [gemma.translate(text).text for text in said]
-        made = gemma.translate(" ".join(said), draft="El Señor pastorea. Me guía.", rivals=())
+        made = gemma.translate(
+            " ".join(said), TranslationRequest(draft="El Señor pastorea. Me guía.", rivals=())
+        )
         assert made.text == " ".join(apart)
         for number, (text, drafted) in enumerate(
             zip(apart, ("El Señor pastorea.", "Me guía."), strict=True)
@@ -541,14 +560,18 @@ class TestSearch:
             assert found[0] == text
             assert drafted in found
         # Nobody knows which of two a draft of one sentence belongs to.
-        alone = gemma.translate(" ".join(said), draft="El Señor pastorea", rivals=())
+        alone = gemma.translate(
+            " ".join(said), TranslationRequest(draft="El Señor pastorea", rivals=())
+        )
         assert "El Señor pastorea" not in [each.text for each in alone.alternatives]
 
     def test_what_stands_is_kept_sentence_by_sentence(self, gguf: Path) -> None:
         engine, said = loaded(gguf), "The Lord is my shepherd. He leads me."
         engine.bias = replace(engine.bias, standing=0.9, tail=0.9)
         draft = "El Señor es mi pastor. Él me conduce."
-        kept = engine.translate(said, draft=draft, standing=Standing(target=len(draft)))
+        kept = engine.translate(
+            said, TranslationRequest(draft=draft, standing=Standing(target=len(draft)))
+        )
         assert kept.text == draft != engine.translate(said).text
 
     def test_nobody_who_does_not_want_it_any_more_waits_for_it(self, gguf: Path) -> None:
@@ -557,4 +580,6 @@ class TestSearch:
         length = len(engine.translate("God is good.").text.split())
         engine.is_cancelled = lambda: len(said) >= length - 1
         with pytest.raises(EngineCancelledError):
-            engine.translate("God is good.", rivals=("Dios es bueno.",) * 9, on_text=said.append)
+            engine.translate(
+                "God is good.", TranslationRequest(said.append, rivals=("Dios es bueno.",) * 9)
+            )

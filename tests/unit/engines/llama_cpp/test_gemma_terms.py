@@ -8,6 +8,7 @@ from pipeline.core.resources import bundled
 from pipeline.dictionary.glossary import Glossary, compile_glossary, parse_terms
 from pipeline.engines.llama_cpp.gemma import Gemma
 from pipeline.engines.llama_cpp.gemma_terms import AnswerScorer
+from pipeline.engines.protocols import TranslationRequest
 from pipeline.models.resolve import resolve
 from tests.support.needs import needs_file
 
@@ -33,7 +34,7 @@ def test_a_missing_word_is_put_in_where_the_model_nearly_said_it(
     gemma: Gemma, glossary: Glossary
 ) -> None:
     plain = gemma.translate(SAID)
-    made = gemma.translate(SAID, wanted=glossary.find(SAID))
+    made = gemma.translate(SAID, TranslationRequest(wanted=glossary.find(SAID)))
     (repaired,) = made.repairs
     assert (repaired.term, repaired.written) == ("tomb", "tumba")
     assert made.text == plain.text.replace(repaired.found, "tumba")
@@ -43,7 +44,7 @@ def test_a_missing_word_is_put_in_where_the_model_nearly_said_it(
 def test_without_terms_nothing_is_evaluated_twice(gemma: Gemma, glossary: Glossary) -> None:
     said = "Good morning, everyone."
     assert glossary.find(said) == ()
-    first, second = gemma.translate(said, wanted=()), gemma.translate(said)
+    first, second = gemma.translate(said, TranslationRequest(wanted=())), gemma.translate(said)
     assert (first.text, first.repairs) == (second.text, ())
 
 

@@ -18,6 +18,7 @@ from pipeline.core.types import Alternative, Translation
 from pipeline.engines.llama_cpp.gemma import Gemma
 from pipeline.engines.process.channel import Channel, Patience
 from pipeline.engines.process.child import OUT_OF_MEMORY, _serve
+from pipeline.engines.protocols import TranslationRequest
 from pipeline.engines.specification import EngineSpec
 
 SPEC = EngineSpec("gemma", "g", Path("/m.gguf"), {})
@@ -95,8 +96,8 @@ def test_scores_and_alternatives_come_back(monkeypatch: pytest.MonkeyPatch) -> N
 
     monkeypatch.setattr(Gemma, "score", score, raising=False)
 
-    def translate(_: Gemma, text: str, *, rivals: Sequence[str], **__: object) -> Translation:
-        others = tuple(Alternative(each, -1.0, -2.0) for each in rivals)
+    def translate(_: Gemma, text: str, request: TranslationRequest) -> Translation:
+        others = tuple(Alternative(each, -1.0, -2.0) for each in request.rivals or ())
         return Translation(text, "gemma", alternatives=others)
 
     monkeypatch.setattr(Gemma, "translate", translate)
@@ -147,7 +148,7 @@ def test_without_memory_it_ends_rather_than_go_on_with_what_is_half_done(
 def test_a_request_is_cancelled_by_the_next_message(monkeypatch: pytest.MonkeyPatch) -> None:
     """Between two tokens it is read; one that comes too late is passed over."""
 
-    def translate(self: Gemma, text: str, **_: object) -> Translation:
+    def translate(self: Gemma, text: str, _: TranslationRequest) -> Translation:
         if text == "long" and self.is_cancelled():
             raise EngineCancelledError("engine-cancelled", "Not wanted.")
         return Translation(text, "gemma")

@@ -22,6 +22,7 @@ from pipeline.core.standing import Standing
 from pipeline.core.terms import WantedTerm
 from pipeline.core.types import SAMPLE_RATE
 from pipeline.engines.process.engine_process import TranslatorProcess, Work
+from pipeline.engines.protocols import TranslationRequest
 from pipeline.engines.specification import EngineSpec, make
 from scripts.bench.recordings import read_audio
 from tests.support.engine_processes import (
@@ -78,15 +79,15 @@ def test_it_says_what_the_engine_itself_says(running: dict[str, Kept], part: str
     grown: list[str] = []
     engine.deadline_s = PATIENT_S
     alone = engine.translate(TEXT)
-    beside = process.translate(TEXT, grown.append)
+    beside = process.translate(TEXT, TranslationRequest(grown.append))
     assert beside == alone
     assert grown
     assert alone.text.startswith(grown[0])
     # The draft, what is committed, and the terms that are wanted get there as well.
     committed = Standing(source=5, target=3, pieces=(("\u2581La",), ()), closed=1)
     wanted = (WantedTerm("peace", 17, 22, ("sosiego",), "es", "sosiegos?"),)
-    asked = (TEXT, None, "La gracia a vosotros.", committed, wanted)
-    assert process.translate(*asked) == engine.translate(*asked)
+    asked = TranslationRequest(None, "La gracia a vosotros.", committed, wanted)
+    assert process.translate(TEXT, asked) == engine.translate(TEXT, asked)
     assert process.translate("half a \ud83d character").text
 
 
@@ -193,7 +194,7 @@ def test_a_translation_that_is_cancelled_stops_and_the_process_goes_on(
     grown: list[str] = []
     process.is_cancelled = lambda: bool(grown)
     with pytest.raises(EngineCancelledError):
-        process.translate(long, grown.append)
+        process.translate(long, TranslationRequest(grown.append))
     process.is_cancelled = lambda: True  # answered before the child can read it, or after
     for _ in range(5):
         with suppress(EngineCancelledError):

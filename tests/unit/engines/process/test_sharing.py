@@ -24,7 +24,7 @@ class Engine(FakeTranslator):
         self.go = threading.Event()
         self.busy = threading.Event()
 
-    def translate(self, text: str, *_: object, **__: object) -> Translation:
+    def translate(self, text: str, *_: object) -> Translation:
         self.busy.set()
         while not self.go.wait(0.005):
             if self.is_cancelled():

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from pipeline.core.errors import EngineCancelledError, EngineError, ModelError, StarkError
+from pipeline.engines.protocols import TranslationRequest
 from pipeline.engines.remote import api_server as remote_module
 from pipeline.engines.remote.openai import OpenAi
 from tests.support.model_servers import (
@@ -55,7 +56,7 @@ def refused(*turns: Answer, models: Answer | None = None, **more: Any) -> Engine
 def test_a_translation_comes_as_it_grows_with_its_counts() -> None:
     with scripted(says(" Gracia", " y", " paz", " a vosotros.", model=MODEL)) as server:
         grown: list[str] = []
-        translation = engine(server.url).translate(TEXT, grown.append)
+        translation = engine(server.url).translate(TEXT, TranslationRequest(grown.append))
         (asked,) = server.asked
     assert translation.text == "Gracia y paz a vosotros."
     assert (translation.engine, translation.stopped) == ("openai", "end")
@@ -211,7 +212,10 @@ class TestPatience:
     def test_a_second_attempt_takes_no_words_off_the_screen(self) -> None:
         with scripted(breaks_off(" Gracia", " y", " paz", " a"), says(" Gracia", " y paz.")) as s:
             grown: list[str] = []
-            assert engine(s.url).translate(TEXT, grown.append).text == "Gracia y paz."
+            assert (
+                engine(s.url).translate(TEXT, TranslationRequest(grown.append)).text
+                == "Gracia y paz."
+            )
         assert grown == sorted(grown, key=len)
         assert grown == list(dict.fromkeys(grown))
 
@@ -317,7 +321,7 @@ class TestRealServer:
             made.load()
             assert made.degraded_reason == ""
             grown: list[str] = []
-            assert made.translate(TEXT, grown.append).text == local
+            assert made.translate(TEXT, TranslationRequest(grown.append)).text == local
             assert grown
             several_at_a_time(url)
             made.deadline_s = PATIENT_S if number == signal.SIGKILL else 8.0
@@ -330,7 +334,7 @@ class TestRealServer:
 
             began_s = time.monotonic()
             with pytest.raises(EngineError, match=r"server-gone|server-late") as raised:
-                made.translate(" ".join([TEXT] * 6), strike)
+                made.translate(" ".join([TEXT] * 6), TranslationRequest(strike))
             assert struck.is_set(), "it was at it"
             assert raised.value.code == (
                 "server-gone" if number == signal.SIGKILL else "server-late"

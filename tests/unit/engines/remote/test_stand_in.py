@@ -53,7 +53,7 @@ class Local:
     def load(self) -> None:
         self.is_loaded = True
 
-    def translate(self, text: str, *_: object, **__: object) -> Translation:
+    def translate(self, text: str, *_: object) -> Translation:
         return Translation(f"({text})", "marian")
 
     def score(self, text: str, targets: Sequence[str]) -> list[tuple[float, float]]:
