@@ -221,7 +221,7 @@ SHIPPED = (
     Shipped(STARTER, "stt", ("en",), 80_000_000),
     # It has learnt from what the one below writes.
     Shipped(STARTER, "marian", ("en-es", "en-fr"), 40_000_000, licence="Gemma"),
-    Shipped(STARTER, "gemma", ("en-es", "en-fr"), 150_000_000, licence="Gemma"),
+    Shipped(STARTER, "gemma", ("en-es", "en-fr", "es-en", "fr-en"), 150_000_000, licence="Gemma"),
     Shipped(TINY, "gemma", ("en-es",), 40_000_000, choose="a machine too slow for the starter's"),
 )
 

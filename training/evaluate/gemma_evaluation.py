@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 from llama_cpp import Llama
 
 from pipeline.engines.llama_cpp.llama import load_kernels
 from pipeline.engines.prompts import starter_text
+from pipeline.models.registry import shipped
 from training.data import corpora
 from training.evaluate.evaluate import Row, size_of
 from training.evaluate.translation_score import score
@@ -17,7 +19,7 @@ HEAD, TAIL = "<start_of_turn>user\n", "<end_of_turn>\n<start_of_turn>model\n"
 
 
 def rows(directory: Path, split: corpora.Split, threads: int) -> Iterator[Row]:
-    """Greedy, one utterance at a time, as finals are translated."""
+    """Greedy, one utterance at a time, as finals are translated; into English, too, if it can."""
     load_kernels()
     model = Llama(
         str(directory / "model.gguf"),
@@ -29,9 +31,9 @@ def rows(directory: Path, split: corpora.Split, threads: int) -> Iterator[Row]:
     head = model.tokenize(HEAD.encode(), add_bos=True, special=True)
     tail = model.tokenize(TAIL.encode(), add_bos=False, special=True)
 
-    def translate(text: str) -> tuple[str, int]:
+    def translate(text: str, target: str = split.target) -> tuple[str, int]:
         # special=False: what somebody said never becomes a control token.
-        asked = starter_text(text, split.target)
+        asked = starter_text(text, target)
         tokens = model.tokenize(asked.encode(), add_bos=False, special=False)
         answer = model.create_completion(
             [*head, *tokens, *tail], max_tokens=20 + int(2.5 * len(tokens)), temperature=0.0
@@ -39,5 +41,12 @@ def rows(directory: Path, split: corpora.Split, threads: int) -> Iterator[Row]:
         return answer["choices"][0]["text"], answer["usage"]["completion_tokens"]
 
     yield from score("gemma", translate, split)
+    about = shipped("gemma", directory.parent.name)
+    if about and f"{split.target}-en" in about.languages:
+        preaching = tuple(
+            corpora.Pair(pair.target, pair.en, pair.source) for pair in split.sermon_test
+        )
+        turned = corpora.Split({}, (), (), preaching, target="en")
+        yield from score(f"gemma from {split.target}", partial(translate, target="en"), turned)
     if split.target == corpora.SPANISH:  # the file is the same for all
         yield "gemma", "size", size_of(directory)

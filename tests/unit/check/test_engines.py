@@ -66,10 +66,10 @@ def test_a_voice_is_tried_in_each_language_and_one_that_cannot_be_had_is_yellow(
 
 
 def test_a_pair_without_a_model_is_yellow_and_names_one() -> None:
-    found = told("pair", {"translate.source": ["en", "es"]})
+    found = told("pair", {"translate.source": ["en", "pt"], "translate.target": "pt"})
     (result,) = found.values()
-    assert (result.name, result.ok, result.code) == ("pair-es-en", True, "pair-no-model")
-    assert "needs a model for es to en" in result.message
+    assert (result.name, result.ok, result.code) == ("pair-pt-en", True, "pair-no-model")
+    assert "needs a model for pt to en" in result.message
     assert result.fix.startswith("stark-translate models pull ")
 
 

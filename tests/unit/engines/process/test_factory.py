@@ -284,18 +284,33 @@ def test_a_pair_without_a_model_is_told_with_what_stands_in(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
-    settings = both()
-    assert factory.missing_pairs(settings) == (("es", "en"),)
+    settings = both(translate__source=["en", "pt"], translate__target="pt")
+    assert factory.missing_pairs(settings) == (("pt", "en"),)
     (english,) = settings.by_target()
     assert factory.extra_spec(factory.partial_spec, english) is None
-    message, fix = factory.what_stands_in(settings, ("es", "en"))
+    message, fix = factory.what_stands_in(settings, ("pt", "en"))
     assert message == (
-        "Spanish to English needs a model for es to en; until then the recognizer's own "
+        "Portuguese to English needs a model for pt to en; until then the recognizer's own "
         "translation stands in."
     )
     assert fix.startswith("stark-translate models pull translategemma")
-    assert factory.missing_pairs(both(translate__target="fr")) == (("es", "fr"), ("es", "en"))
     assert factory.missing_pairs(Settings()) == ()
+
+
+def test_the_starter_translates_into_english_behind_a_draft_by_the_recognizer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    settings = both()
+    assert factory.missing_pairs(settings) == ()
+    (english,) = settings.by_target()
+    assert factory.extra_spec(factory.partial_spec, english) is None
+    final = factory.extra_spec(factory.final_spec, english)
+    assert final is not None
+    assert (final.arguments["source"], final.arguments["target"]) == ("es", "en")
+    monkeypatch.setattr(factory, "recognizer_name", lambda _: str(tmp_path))
+    assert factory.local_recognizer_spec(settings).arguments["to_english"] == ["es"]
+    assert factory.missing_pairs(both(translate__target="fr")) == (("es", "fr"),)
 
 
 @pytest.mark.parametrize(
