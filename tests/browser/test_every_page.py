@@ -19,14 +19,15 @@ COLOURS = "axe.run(document, { runOnly: ['color-contrast'], resultTypes: ['viola
 IS_DARK = "matchMedia('(prefers-color-scheme: dark)').matches"
 STILL = "Promise.allSettled(document.getAnimations().map((each) => each.finished))"
 STICKS_OUT = """() => {
-  const out = (box, [left, right]) =>
-    box.width > 2 && (box.left < left - 2 || box.right > right + 2);
+  const out = (box, frame) => box.width > 2 && (box.left < frame.left - 2
+    || box.right > frame.right + 2 || box.top < frame.top - 2 || box.bottom > frame.bottom + 2);
+  const page = { left: 0, right: innerWidth, top: -Infinity, bottom: Infinity };
   const cut = [...document.querySelectorAll("button, select, textarea")].filter((each) => {
     if (!each.checkVisibility()) return false;
     const words = document.createRange(), box = each.getBoundingClientRect();
     words.selectNodeContents(each);
-    return out(box, [0, innerWidth])
-      || (each.matches("button") && out(words.getBoundingClientRect(), [box.left, box.right]));
+    return out(box, page)
+      || (each.matches("button:not(#undo)") && out(words.getBoundingClientRect(), box));
   });
   const found = cut.map((each) => each.id || each.textContent);
   if (document.documentElement.scrollWidth > innerWidth) found.push("the page");
