@@ -166,7 +166,8 @@ class Incoming:
         if not self._codes.take(code, client.address, time.monotonic()):
             await self._fail(client.address)
             raise ProtocolError(
-                "wrong-code", "This code does not hold. Ask for a new one: each is good for once."
+                "wrong-code",
+                "This code is wrong, old or used. Ask for a new one: each lets one device in.",
             )
         try:
             token = self._volunteers.add(name)

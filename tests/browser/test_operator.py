@@ -127,7 +127,7 @@ def test_a_tablet_is_let_in_by_six_digits_and_stays_in(hall: OperatorServer, vis
     tablet.get_by_label("Your name").fill("Maria")
     tablet.get_by_label("Code").fill("000 000" if code != "000 000" else "111 111")
     tablet.keyboard.press("Enter")
-    expect(tablet.locator("#login-problem")).to_contain_text("This code does not hold.")
+    expect(tablet.locator("#login-problem")).to_contain_text("This code is wrong, old or used.")
     tablet.get_by_label("Code").fill(code)
     tablet.keyboard.press("Enter")
     expect(tablet.locator("#pause")).to_be_enabled()

@@ -114,7 +114,9 @@ def test_the_wheel_holds_every_file_that_the_program_finds(wheel: Path) -> None:
     )
     tracked = [name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()]
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
-    carried = project["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
+    built = project["tool"]["hatch"]["build"]["targets"]["wheel"]
+    named = {*built["only-include"], *built["force-include"]} - {"pipeline"}
+    carried = {name: f"{BUNDLE}{name}" for name in named}
     asked = {
         match[1]
         for name in tracked

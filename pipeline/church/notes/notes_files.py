@@ -13,7 +13,6 @@ from pipeline.church.notes.notes import Notes, draw, parse
 from pipeline.core.errors import NotesError, writing
 from pipeline.core.files import read_at_most, write_whole
 from pipeline.core.limited import Limits, call
-from pipeline.core.resources import installing
 from pipeline.core.sizes import human_size
 
 NOTES = "notes.toml"
@@ -161,11 +160,8 @@ class _Paragraphs:
 
 
 def _pdf(content: bytes, name: str) -> str:
-    try:
-        import pypdf  # noqa: PLC0415 - an extra
-    except ModuleNotFoundError:
-        fix = f"Run: {installing('notes')}, or save the notes as .docx or .txt."
-        raise NotesError("notes-no-pdf", f"{name}: PDF needs one more package.", fix) from None
+    import pypdf  # noqa: PLC0415 - heavy
+
     try:
         pages = pypdf.PdfReader(io.BytesIO(content)).pages
         count = len(pages)

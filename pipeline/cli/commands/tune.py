@@ -38,6 +38,7 @@ examples:
 
 It takes a few minutes with nothing else running, longer with large models; --quick is rougher.
 Ctrl-C ends it with what it has by then. A copy of config.toml is kept before it is changed.
+Compiled here, llama.cpp wrote an eighth faster with two threads: docs/MODELS.md has the command.
 exit codes: 0 all keeps up, 1 something does not, or it was ended early
 """
 _MODELS: Mapping[str, str] = {

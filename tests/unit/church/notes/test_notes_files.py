@@ -21,7 +21,6 @@ from pipeline.church.notes.notes_files import (
     write_notes,
 )
 from pipeline.core.errors import NotesError
-from tests.support.needs import needs_module
 
 WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 
@@ -87,14 +86,12 @@ def test_markdown_is_read_without_its_marks_and_text_in_any_encoding(tmp_path: P
 
 @pytest.mark.slow
 def test_a_pdf_is_its_text(tmp_path: Path) -> None:
-    needs_module("pypdf")
     path = pdf(tmp_path / "a.pdf", "Shadrach and Meshach", pages=3)
     assert read(path).splitlines() == ["Shadrach and Meshach"] * 3
 
 
 @pytest.mark.slow
 def test_a_book_as_pdf_and_a_broken_one_get_clear_answers(tmp_path: Path) -> None:
-    needs_module("pypdf")
     with pytest.raises(NotesError, match=r"has 200 pages.*notes-too-long"):
         read(pdf(tmp_path / "book.pdf", "word", pages=200))
     (tmp_path / "broken.pdf").write_bytes(b"%PDF-1.4\n1 0 obj\n<< /Type")
@@ -168,7 +165,6 @@ def test_control_characters_of_notes_do_not_spoil_the_file_that_is_kept(tmp_path
 def test_a_pdf_that_takes_too_long_is_refused_and_costs_this_process_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    needs_module("pypdf")
     monkeypatch.setattr(notes_files, "LIMITS", replace(notes_files.LIMITS, seconds=2))
     content = pdf(tmp_path / "drawing.pdf", "a", times=1_000_000).read_bytes()
     began_s = time.process_time()
