@@ -106,11 +106,10 @@ against := $(foreach setting,$(AGAINST),--against $(setting))
 bench: .venv/dev  ## Measure delay and flicker on the demo texts, starter models (8 minutes); AGAINST="KEY=VALUE ..." is the other setting
 	$(BIN)/python -m scripts.bench.latency --glass $(against) --markdown docs/BENCHMARKS.md $(ARGS)
 
-bench-voices: .venv/dev  ## ... with Whisper base on people and on pauses, and a peer's policy beside it (10 minutes)
+bench-voices: .venv/dev  ## ... with Whisper base on people and on pauses (6 minutes)
 	$(BIN)/stark-translate models pull whisper-base
 	$(BIN)/python -m scripts.bench.latency --recording pauses voices --recognizer whisper-base $(against) \
 	  --markdown docs/BENCHMARKS.md $(ARGS)
-	$(BIN)/python -m scripts.bench.peer --recording voices pauses --markdown docs/BENCHMARKS.md
 
 bench-church: .venv/runtime  ## Measure references and quoted verses: found, missed, wrong (5 minutes)
 	$(BIN)/python -m scripts.bench.church --markdown docs/BENCHMARKS.md $(ARGS)
