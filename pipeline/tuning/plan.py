@@ -19,9 +19,6 @@ Values: TypeAlias = Mapping[str, Value]
 
 _NEAR = 1.1
 """Trials within a tenth of the quickest count as equal: less is noise, or not worth its cost."""
-_WORSE = 0.01
-_WORDS_WORSE = 2
-"""The word error rate, or the words of a short test, that a quicker trial may cost."""
 _MOST_THREADS = 16
 _BATCHES = (128, 512)
 _DRAFTS = (0, 2, 4, 8)
@@ -75,9 +72,6 @@ class Figures:
     """Seconds of the slowest final."""
     finals_busy: float = 0.0
     """Seconds of work for the finals only."""
-    word_error_rate: float | None = None
-    words: int = 0
-    """Number of words behind the word error rate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,14 +125,8 @@ def on_gpu(values: Values) -> bool:
 
 
 def choose(trials: Sequence[Trial]) -> Trial | None:
-    """Return the first trial that is nearly as quick as the quickest; None if none worked.
-
-    Left out are trials that mishear clearly more words than the best.
-    """
+    """Return the first trial that is nearly as quick as the quickest; None if none worked."""
     worked = [(trial, trial.figures) for trial in trials if trial.figures is not None]
-    rates = [f.word_error_rate for _, f in worked if f.word_error_rate is not None]
-    if rates:
-        worked = [(t, f) for t, f in worked if _hears(f, min(rates))]
     if not worked:
         return None
     # The cheapest come first, so the first that is quick enough is the one to take.
@@ -150,12 +138,6 @@ def quicker(one: Trial, other: Trial) -> Trial:
     """Return the quicker of two trials of the same settings: disturbances only ever add time."""
     both = [trial for trial in (one, other) if trial.figures is not None]
     return min(both, key=lambda trial: trial.figures.busy if trial.figures else 0.0, default=one)
-
-
-def _hears(figures: Figures, best: float) -> bool:
-    # In a short test one word is more than a hundredth, and means nothing.
-    allowed = max(_WORSE, _WORDS_WORSE / figures.words if figures.words else 0.0)
-    return figures.word_error_rate is None or figures.word_error_rate <= best + allowed
 
 
 def _each(key: str, values: Sequence[Value]) -> Step:

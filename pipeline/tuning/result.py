@@ -9,11 +9,9 @@ from pathlib import Path
 from pipeline.config.loader import leaves
 from pipeline.config.schema import Settings
 from pipeline.models.library import ModelLibrary
-from pipeline.models.registry import CAPTION_ROLES, Role
 from pipeline.tuning.plan import Machine, Trial, Values
 from pipeline.tuning.trials import Tuning, model_name, model_path
 from pipeline.tuning.verdicts import (
-    HEADROOM_BYTES,
     Need,
     Verdict,
     find_smaller,
@@ -22,7 +20,6 @@ from pipeline.tuning.verdicts import (
     judge_memory,
     judge_processor,
     judge_together,
-    memory_needs,
 )
 
 
@@ -39,8 +36,6 @@ class Tuned:
     verdicts: Sequence[Verdict]
     in_use: Sequence[Need]
     """The measured memory of the models in use."""
-    known: Sequence[Need]
-    """The memory of all models according to the registry."""
 
     @property
     def ok(self) -> bool:
@@ -59,7 +54,7 @@ def conclude(done: Tuning, settings: Settings, machine: Machine, *, complete: bo
     in_use = [
         # An engine may reuse memory that another one freed, so that little growth is measured: it
         # needs at least the size of its file.
-        _need(role, names[role], max(done.memory_bytes[role], sizes[role]), machine)
+        Need(names[role], role, max(done.memory_bytes[role], sizes[role]))
         for role in figures
     ]
     verdicts = [
@@ -86,12 +81,7 @@ def conclude(done: Tuning, settings: Settings, machine: Machine, *, complete: bo
         changes={key: value for key, value in chosen.items() if value != flat[key]},
         verdicts=verdicts,
         in_use=in_use,
-        known=memory_needs([each for each in models if each.role in CAPTION_ROLES], machine),
     )
-
-
-def _need(role: Role, name: str, took: int, machine: Machine) -> Need:
-    return Need(name, role, took, fits_ram=took + HEADROOM_BYTES <= machine.ram_free_bytes)
 
 
 def _size_bytes(path: Path) -> int:

@@ -39,13 +39,11 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """A model's need of memory, and whether it fits; `fits_gpu` is None without a GPU."""
+    """A model's need of memory."""
 
     name: str
     role: Role
     need_bytes: int
-    fits_ram: bool
-    fits_gpu: bool | None = None
 
 
 def judge(
@@ -105,9 +103,9 @@ def judge_together(figures: Mapping[Role, Figures], machine: Machine) -> Verdict
 def judge_memory(needs: Sequence[Need], machine: Machine) -> Verdict:
     """Judge whether the models in use fit into the free memory."""
     total = sum(need.need_bytes for need in needs) + HEADROOM_BYTES
-    said = (
-        f"a service needs about {human_size(total)}; {human_size(machine.ram_free_bytes)} are free"
-    )
+    parts = ", ".join(f"{need.name} {human_size(need.need_bytes)}" for need in needs)
+    free = human_size(machine.ram_free_bytes)
+    said = f"a service needs about {human_size(total)} ({parts}); {free} are free"
     if total <= machine.ram_free_bytes:
         return Verdict("memory", ok=True, message=f"{said}.")
     fix = "Close other programs, or choose smaller models."
@@ -169,20 +167,3 @@ def find_smaller(
         if model.role == role and model.size_bytes > 0 and model.size_bytes * share <= size_bytes
     ]
     return max(fit, key=lambda model: model.size_bytes, default=None)
-
-
-def memory_needs(models: Sequence[Model], machine: Machine) -> list[Need]:
-    """Return the need of memory of each model that states one, and whether it fits."""
-    free = max((gpu.free_bytes for gpu in machine.gpus), default=None)
-    return [
-        Need(
-            model.name,
-            model.role,
-            model.memory_bytes,
-            fits_ram=model.memory_bytes + HEADROOM_BYTES <= machine.ram_free_bytes,
-            # Marian stays on the CPU: its sentences take milliseconds there.
-            fits_gpu=None if free is None or model.role == "marian" else model.memory_bytes <= free,
-        )
-        for model in models
-        if model.memory_bytes
-    ]

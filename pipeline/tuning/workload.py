@@ -10,21 +10,18 @@ from typing import Any, Protocol, TypeVar
 from pipeline.audio.file import AudioFile
 from pipeline.audio.segmenter import Segmenter, last_finals
 from pipeline.audio.silero_vad import Silero
-from pipeline.captions.subtitles import Cue
 from pipeline.config.schema import Settings
 from pipeline.core.resources import bundled
 from pipeline.core.types import Utterance
 from pipeline.engines.protocols import TranslationRequest
-from pipeline.evaluation.accuracy import word_error_rate
 from pipeline.evaluation.reference import Sentence, read_recording
-from pipeline.text.words import words
 from pipeline.tuning.plan import Figures
 
 T = TypeVar("T")
 
 LANGS = ("en", "es")
 """Languages of the sermon. Engines for other languages get the same one, since their speed hardly
-differs; only their recognition is not compared with the text.
+differs.
 """
 _ROUNDS = 5
 _LEAST = 4
@@ -38,25 +35,24 @@ class Job(Protocol):
     def final(self) -> bool:
         """True for the last work on this speech, false for a partial."""
 
-    def do(self, engine: Any) -> str:
-        """Do the job with an engine; return the text."""
+    def do(self, engine: Any) -> None:
+        """Do the job with an engine."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hearing:
-    """Recognizing an utterance. `spoken` is the true text of a final."""
+    """Recognizing an utterance."""
 
     utterance: Utterance
-    spoken: tuple[Sentence, ...] = ()
 
     @property
     def final(self) -> bool:
         """Whether the utterance is at its end."""
         return self.utterance.is_whole
 
-    def do(self, engine: Any) -> str:
+    def do(self, engine: Any) -> None:
         """Recognize it."""
-        return str(engine.recognize(self.utterance.pcm, final=self.final).text)
+        engine.recognize(self.utterance.pcm, final=self.final)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +63,9 @@ class Translating:
     final: bool = True
     draft: str = ""
 
-    def do(self, engine: Any) -> str:
+    def do(self, engine: Any) -> None:
         """Translate it."""
-        return str(engine.translate(self.text, TranslationRequest(draft=self.draft)).text)
+        engine.translate(self.text, TranslationRequest(draft=self.draft))
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,27 +96,12 @@ def hearing(settings: Settings) -> Work:
     finally:
         source.close()
     utterances += segmenter.flush()
-    sentences = sermon() if settings.translate.source == LANGS[0] else ()
     # Of an eager utterance its final is made as well, without more work.
     eager = {(each.id, each.revision + 1) for each in utterances if each.cause == "eager"}
-    heard = [
-        each
+    jobs = [
+        Hearing(each)
         for each in utterances
         if each.cause != "resumed" and (each.id, each.revision) not in eager
-    ]
-    last = {each.id: each.revision for each in heard if each.is_whole}
-    jobs = [
-        Hearing(
-            each,
-            tuple(
-                sentence
-                for sentence in sentences
-                if each.revision == last[each.id]
-                # By its middle: where a pause is cut, either side may have some of it.
-                and each.start_s <= (sentence.start_s + sentence.end_s) / 2 < each.end_s
-            ),
-        )
-        for each in heard
     ]
     speech_s = sum(each.end_s - each.start_s for each in last_finals(utterances))
     return Work(interleaved(jobs), speech_s)
@@ -184,10 +165,9 @@ def _spoken_s(sentences: Sequence[Sentence]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """The least time of each job, its text, and the cores that were busy."""
+    """The least time of each job, and the cores that were busy."""
 
     seconds: tuple[float, ...]
-    texts: tuple[str, ...]
     cores: float
 
 
@@ -205,7 +185,6 @@ def time_jobs(
     by the engine's process. Raises EngineError.
     """
     seconds: list[float] = []
-    texts: list[str] = []
     began_s, used_s = time.perf_counter(), cpu_s()
     for turn in range(_ROUNDS):
         done = len(seconds) if turn else len(jobs)  # later rounds repeat what the first one did
@@ -216,37 +195,31 @@ def time_jobs(
             if not turn and place >= _LEAST and spent_s > (patience_s or limit_s):
                 break
             start_s = time.perf_counter()
-            text = job.do(engine)
+            job.do(engine)
             took_s = time.perf_counter() - start_s
             if turn:
                 seconds[place] = min(seconds[place], took_s)
             else:
                 seconds.append(took_s)
-                texts.append(text)
     wall_s = max(time.perf_counter() - began_s, 1e-9)
-    return Timing(tuple(seconds), tuple(texts), (cpu_s() - used_s) / wall_s)
+    return Timing(tuple(seconds), (cpu_s() - used_s) / wall_s)
 
 
 def figures_of(work: Work, timing: Timing) -> Figures:
     """Return the work for each second of speech, from a timing of the work's first jobs."""
-    done = list(zip(work.jobs, timing.seconds, timing.texts, strict=False))
+    done = list(zip(work.jobs, timing.seconds, strict=False))
 
     def load(*, final: bool) -> float:
         """Return the seconds of work of all finals, or of all partials."""
-        taken = [took_s for job, took_s, _ in done if job.final is final]
+        taken = [took_s for job, took_s in done if job.final is final]
         # Not all jobs were done in the time: those that were represent the others.
         return work.count(final=final) * sum(taken) / len(taken) if taken else 0.0
 
     finals_busy = load(final=True) / work.speech_s
     busy = finals_busy + load(final=False) / work.speech_s
-    # Finals only: a partial may end in the middle of a word.
-    heard = [(job.spoken, text) for job, _, text in done if isinstance(job, Hearing) and job.final]
-    sentences = [sentence for spoken, _ in heard for sentence in spoken]
     return Figures(
         busy=busy,
         cores=busy * timing.cores,
-        slowest_s=max((took_s for job, took_s, _ in done if job.final), default=0.0),
+        slowest_s=max((took_s for job, took_s in done if job.final), default=0.0),
         finals_busy=finals_busy,
-        word_error_rate=word_error_rate(sentences, [Cue(0, 0, text) for _, text in heard]),
-        words=sum(len(words(sentence.source)) for sentence in sentences),
     )

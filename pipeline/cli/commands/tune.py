@@ -20,7 +20,6 @@ from pipeline.config.loader import Loaded, file_in_force
 from pipeline.config.schema import Settings
 from pipeline.core import logs
 from pipeline.core.processes import lower_priority
-from pipeline.core.sizes import human_size
 from pipeline.models.automatic import models_in_use, remember
 from pipeline.models.registry import CAPTION_ROLES, KEYS, Role
 from pipeline.tuning.hardware import ExternalLoad, machine
@@ -46,7 +45,6 @@ _MODELS: Mapping[str, str] = {
     "marian": "quick translation",
     "gemma": "final translation",
 }
-_YES = {True: "fits", False: "no", None: ""}
 _LIMIT_S, _QUICK_S = 6.0, 1.5
 _NICE = 5
 _BUSY_SAYS = (
@@ -131,7 +129,7 @@ def _show(console: Console, tuned: Tuned) -> None:
         verdicts.add_row(Text(word, style), what, verdict.message)
         if verdict.fix:
             verdicts.add_row("", "", Text(verdict.fix, style))
-    console.print(_trials(tuned), _memory(tuned), verdicts)
+    console.print(_trials(tuned), verdicts)
     if tuned.chosen:
         console.print(Text("\nFor config.toml:\n", "bold"))
         console.print(section(tuned.chosen), markup=False)
@@ -139,7 +137,7 @@ def _show(console: Console, tuned: Tuned) -> None:
 
 def _trials(tuned: Tuned) -> Table:
     table = Table("tried", title=Text(f"{tuned.machine.cpu}, {tuned.machine.cores} cores"))
-    for name in ("busy", "cores", "slowest", "words wrong"):
+    for name in ("busy", "cores", "slowest"):
         table.add_column(name, justify="right")
     table.add_column("")
     role = ""
@@ -148,37 +146,17 @@ def _trials(tuned: Tuned) -> Table:
             role = trial.role
             table.add_section()
             table.add_row(Text(_MODELS[role], "bold"))
-        figures, cells = trial.figures, ["", "", "", ""]
+        figures, cells = trial.figures, ["", "", ""]
         if figures is not None:
-            rate = figures.word_error_rate
             cells = [
                 f"{figures.busy:.1%}",
                 f"{figures.cores:.2f}",
                 f"{figures.slowest_s * 1000:.0f} ms",
-                "" if rate is None else f"{rate:.1%}",
             ]
         chosen = trial.tried.items() <= tuned.chosen.items()
         mark = Text("chosen", "green") if chosen else Text(trial.problem, "red")
         table.add_row(Text(f"  {_words(trial.tried)}"), *cells, mark)
     table.caption = "busy, cores: of the time while somebody speaks; slowest: of a final"
-    return table
-
-
-def _memory(tuned: Tuned) -> Table:
-    # An engine uses one GPU, and the one with most free memory is where a model may fit.
-    largest = sorted(tuned.machine.gpus, key=lambda gpu: gpu.free_bytes)[-1:]
-    gpus = [f"{gpu.name}, {human_size(gpu.free_bytes)} free" for gpu in largest]
-    table = Table("memory", "needs", f"RAM, {human_size(tuned.machine.ram_free_bytes)} free", *gpus)
-    roles, role = list(_MODELS), ""
-    needs = sorted((*tuned.in_use, *tuned.known), key=lambda need: roles.index(need.role))
-    for need in needs:
-        if need.role != role:
-            role = need.role
-            table.add_section()
-            table.add_row(Text(_MODELS[role], "bold"))
-        measured = ", measured" if need in tuned.in_use else ""
-        fits = [_YES[need.fits_ram], *(_YES[need.fits_gpu] for _ in gpus)]
-        table.add_row(Text(f"  {need.name}"), f"{human_size(need.need_bytes)}{measured}", *fits)
     return table
 
 

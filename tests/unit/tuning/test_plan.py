@@ -28,15 +28,12 @@ WORKSTATION = replace(LAPTOP, gpus=(Gpu("a GPU", 24 << 30, 23 << 30),), cuda=Tru
 SETTINGS = Settings()
 
 
-def trial(
-    busy: float | None, wrong: float | None = None, words: int = 200, **values: Value
-) -> Trial:
+def trial(busy: float | None, **values: Value) -> Trial:
     """Return a trial of `stt`; None for `busy`: it did not work."""
     keyed = {f"stt.{key}": value for key, value in values.items()}
     if busy is None:
         return Trial("stt", keyed, None, "it does not fit")
-    figures = Figures(busy, busy, 0.3, word_error_rate=wrong, words=0 if wrong is None else words)
-    return Trial("stt", keyed, figures)
+    return Trial("stt", keyed, Figures(busy, busy, 0.3))
 
 
 def tried(step: Step) -> list[Value]:
@@ -123,19 +120,6 @@ def test_what_did_not_work_is_not_chosen() -> None:
     assert choose([trial(None), trial(0.4)]) == trial(0.4)
     assert choose([trial(None)]) is None
     assert choose([]) is None
-
-
-def test_what_costs_words_is_not_chosen() -> None:
-    short, long = trial(0.1, 0.12, compute_type="int8"), trial(0.4, 0.05, compute_type="float32")
-    assert choose([short, long]) is long
-    nearly = trial(0.1, 0.06, compute_type="int8")
-    assert choose([nearly, long]) is nearly
-
-
-def test_two_words_of_a_short_test_are_chance() -> None:
-    short = trial(0.1, 0.08, words=60, compute_type="int8")
-    long = trial(0.4, 0.05, words=60, compute_type="float32")
-    assert choose([short, long]) is short
 
 
 def test_of_two_measurements_of_the_same_the_quicker_counts() -> None:

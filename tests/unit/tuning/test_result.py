@@ -65,7 +65,6 @@ def test_too_few_cores_for_all_spoil_it() -> None:
 def test_too_little_memory_spoils_it() -> None:
     tuned = concluded(machine=replace(MACHINE, ram_free_bytes=300_000_000))
     assert [verdict.what for verdict in tuned.verdicts if not verdict.ok] == ["memory"]
-    assert [need.fits_ram for need in tuned.in_use] == [False] * 3
 
 
 def test_a_busy_machine_spoils_it() -> None:
@@ -88,4 +87,3 @@ def test_a_model_needs_its_file_at_least() -> None:
     assert sizes[2] == resolve("gemma", "starter").stat().st_size
     assert all(size > 10**6 for size in sizes)
     assert {need.name for need in tuned.in_use} == {"starter"}
-    assert "small.en" in {need.name for need in tuned.known}

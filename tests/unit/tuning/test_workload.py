@@ -3,7 +3,6 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,10 +10,8 @@ from hypothesis import strategies as st
 from pipeline.config.loader import changed
 from pipeline.config.schema import Settings
 from pipeline.core.resources import bundled
-from pipeline.core.types import Utterance
 from pipeline.evaluation.reference import Sentence
 from pipeline.tuning.workload import (
-    Hearing,
     Job,
     Timing,
     Translating,
@@ -28,7 +25,6 @@ from pipeline.tuning.workload import (
     time_jobs,
     translating,
 )
-from tests.support.fakes import FakeTranslator
 from tests.support.needs import needs_file
 
 SENTENCE = Sentence(0, "s", 10.0, 12.0, "the Lord is my light and my salvation", "", ())
@@ -80,7 +76,6 @@ def test_each_draft_is_that_of_its_sentence() -> None:
     for job in translating(drafts).jobs:
         assert isinstance(job, Translating)
         assert job.draft == f"draft of {job.text}"
-    assert Translating("amen").do(FakeTranslator("es")) == "amen-es"
 
 
 @pytest.mark.slow
@@ -88,13 +83,8 @@ def test_the_recognizer_gets_the_sermon_as_the_daemon_cuts_it() -> None:
     needs_file(bundled("demo", "sermon.flac"), bundled("models", "silero"))
     work = hearing(Settings())
     told = sermon()
-    heard = [job for job in work.jobs if isinstance(job, Hearing)]
     assert work.count(final=True) >= 25
     assert work.count(final=False) >= 50
-    spoken = [sentence for job in heard for sentence in job.spoken]
-    assert len(spoken) == len(set(spoken)), "no sentence is expected twice"
-    assert len(spoken) >= len(told) - 2
-    assert all(job.final for job in heard if job.spoken)
     assert sum(s.end_s - s.start_s for s in told) * 0.8 < work.speech_s < 137
 
 
@@ -106,10 +96,9 @@ class Nap:
     final: bool = True
     done: int = 0
 
-    def do(self, engine: object) -> str:
+    def do(self, engine: object) -> None:
         time.sleep(self.seconds[min(self.done, len(self.seconds) - 1)])
         self.done += 1
-        return f"{engine} {self.done}"
 
 
 def naps(count: int, *seconds: float) -> list[Nap]:
@@ -122,7 +111,6 @@ def test_jobs_are_done_again_while_there_is_time_and_the_least_counts() -> None:
     assert {job.done for job in jobs} == {5}
     assert len(timing.seconds) == 3
     assert all(0.001 <= took_s < 0.02 for took_s in timing.seconds)
-    assert timing.texts == ("x 1",) * 3
 
 
 def test_the_time_is_kept() -> None:
@@ -150,22 +138,8 @@ def test_a_second_of_speech() -> None:
     finals = [Translating("f")] * 4
     partials = [Translating("p", final=False)] * 2
     jobs: tuple[Job, ...] = (finals[0], partials[0], finals[1], partials[1], *finals[2:])
-    figures = figures_of(Work(jobs, 10.0), Timing((0.2, 0.1, 0.4), ("a", "b", "c"), 1.5))
+    figures = figures_of(Work(jobs, 10.0), Timing((0.2, 0.1, 0.4), 1.5))
     assert figures.finals_busy == pytest.approx(4 * 0.3 / 10)
     assert figures.busy == pytest.approx((4 * 0.3 + 2 * 0.1) / 10)
     assert figures.cores == pytest.approx(1.5 * figures.busy)
     assert figures.slowest_s == 0.4
-    assert (figures.word_error_rate, figures.words) == (None, 0)
-
-
-def test_words_heard_wrong_are_those_of_the_finals_that_were_done() -> None:
-    def heard(text: str, *, final: bool = True) -> Hearing:
-        utterance = Utterance(1, 1, final, "silence", 0, 1, np.zeros(1, np.float32))
-        told = Sentence(0, "s", 0, 1, text, "", ())
-        return Hearing(utterance, (told,) if final else ())
-
-    jobs = (heard("grace and peace"), heard("x", final=False), heard("to you all"), heard("amen"))
-    timing = Timing((0.1, 0.1, 0.1), ("Grace, and peas.", "junk", "to you all"), 1.0)
-    figures = figures_of(Work(jobs, 3.0), timing)
-    assert figures.words == 6
-    assert figures.word_error_rate == pytest.approx(1 / 6, abs=1e-4)

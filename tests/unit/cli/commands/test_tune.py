@@ -30,18 +30,18 @@ from tests.support.needs import needs_file
 
 MACHINE = Machine("a machine", 4, 8 << 30, 7 << 30, (Gpu("a GPU", 8 << 30, 6 << 30),))
 TRIALS = (
-    Trial("stt", {}, Figures(0.2, 0.4, 0.123, 0.1, 0.05, 150), tried={"stt.threads": 2}),
-    Trial("stt", {}, Figures(0.6, 0.6, 1.5, 0.1, 0.05, 150), tried={"stt.threads": 1}),
+    Trial("stt", {}, Figures(0.2, 0.4, 0.123, 0.1), tried={"stt.threads": 2}),
+    Trial("stt", {}, Figures(0.6, 0.6, 1.5, 0.1), tried={"stt.threads": 1}),
     Trial("gemma", {}, problem="It [does] not fit.", tried={"translate.final.gpu_layers": -1}),
 )
-NEEDS = (Need("x [y]", "stt", 2 << 30, fits_ram=True), Need("z", "gemma", 9 << 30, False, True))
+NEEDS = (Need("x [y]", "stt", 2 << 30),)
 
 
 def tuned(*, ok: bool, complete: bool = True) -> Tuned:
     verdicts = [Verdict("stt", True, "all is well."), Verdict("memory", ok, "7 GB.", "Do this.")]
     chosen = {"stt.threads": 2, "translate.final.draft": 4}
     changes = {"translate.final.draft": 4}
-    return Tuned(complete, MACHINE, TRIALS, chosen, changes, verdicts, NEEDS[:1], NEEDS[1:])
+    return Tuned(complete, MACHINE, TRIALS, chosen, changes, verdicts, NEEDS)
 
 
 def shown(result: Tuned) -> str:
@@ -53,14 +53,8 @@ def shown(result: Tuned) -> str:
 def test_everything_is_in_the_tables() -> None:
     text = shown(tuned(ok=False))
     for said in (
-        *("a machine, 4 cores", "threads 2", "20.0%", "123 ms", "5.0%", "chosen"),
-        *(
-            "gpu_layers -1",
-            "It [does] not fit.",
-            "x [y]",
-            "2.15 GB, measured",
-            "a GPU, 6.44 GB free",
-        ),
+        *("a machine, 4 cores", "threads 2", "20.0%", "123 ms", "chosen"),
+        *("gpu_layers -1", "It [does] not fit."),
         *("NO", "Do this.", "speech to text", "final translation"),
     ):
         assert said in text
@@ -160,8 +154,6 @@ def test_it_measures_and_writes(folder: Path) -> None:
         assert 0 < figures["finals_busy"] <= figures["busy"], trial["problem"]
         if trial["role"] == "stt":
             assert figures["finals_busy"] < figures["busy"], "partials were measured too"
-            assert figures["word_error_rate"] < 0.4
-            assert figures["words"] > 10
     text = (folder / "config.toml").read_text()
     if not told["ok"]:  # a machine as busy as that
         assert text == "# ours\n[stt]\nthreads = 1   # an old machine\n"
