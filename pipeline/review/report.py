@@ -29,8 +29,6 @@ from pipeline.review.report_tables import (
 )
 from pipeline.review.report_timeline import (
     ReportedSession,
-    distribution,
-    latencies,
     session_timeline,
 )
 from pipeline.review.wording import GRADES, filter_reason
@@ -67,7 +65,7 @@ def report(folder: Path, reference: Path | None = None) -> str:
         ("Worth a look", flagged(session)),
         ("What went wrong", troubles(session)),
         ("Timeline", session_timeline(session)),
-        ("How quickly", latencies(session) + distribution(session) + stage_times(session)),
+        ("How quickly", stage_times(session)),
         ("Further languages", extra_targets(session)),
         ("Missed sentences", uncovered(compared)),
         ("Corrected words", corrections(session)),

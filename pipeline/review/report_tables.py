@@ -19,7 +19,7 @@ from pipeline.records.summary import STAGES, TermTally
 from pipeline.records.translation import TranslationRecord
 from pipeline.records.utterance import UtteranceRecord
 from pipeline.review.rendering import render_part
-from pipeline.review.report_timeline import ReportedSession, stage_class
+from pipeline.review.report_timeline import ReportedSession
 from pipeline.review.store import WORST
 from pipeline.review.wording import doubt, event_text
 
@@ -132,11 +132,7 @@ def stage_times(session: ReportedSession) -> Markup:
         name: spread(getattr(record, key) for record in session.utterances)
         for name, key in keys.items()
     }
-    rows = [
-        (name, stage_class(keys[name]) if name in STAGES else "", took)
-        for name, took in times.items()
-        if took is not None
-    ]
+    rows = [(name, took) for name, took in times.items() if took is not None]
     return render_part(_TEMPLATE, "stage_times", rows=rows)
 
 

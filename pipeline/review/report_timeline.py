@@ -1,4 +1,4 @@
-"""The plots of a session's report, and the session data behind them."""
+"""The timeline of a session's report, and the session data behind it."""
 
 from __future__ import annotations
 
@@ -10,14 +10,12 @@ from itertools import pairwise
 import numpy as np
 from markupsafe import Markup
 
-from pipeline.core.percentiles import spread
 from pipeline.evaluation.score import realtime
 from pipeline.records.events import EventRecord, RungEvent, SourceEvent
 from pipeline.records.health import RUNG_NAMES
-from pipeline.records.summary import STAGES
 from pipeline.review.rendering import render_part
 from pipeline.review.store import Reviewed, read_decisions
-from pipeline.review.svg import Bar, Column, Lane, clock, histogram, stacked, timeline
+from pipeline.review.svg import Bar, Lane, clock, timeline
 from pipeline.review.wording import event_text, filter_reason
 from pipeline.session.reader import Session
 
@@ -127,34 +125,8 @@ def session_timeline(session: ReportedSession) -> Markup:
     ]
     drawn = {bar.kind for lane in lanes for bar in lane.bars}
     legend = [(kind, name) for kind, name in _KINDS.items() if kind in drawn]
-    return _plot(timeline(session.length_s, lanes), legend)
-
-
-def latencies(session: ReportedSession) -> Markup:
-    """Return every caption's latency, stacked by stage."""
-    columns = []
-    for record in session.shown:
-        parts = {stage_class(key): getattr(record, key) or 0.0 for key in STAGES.values()}
-        total_s = (record.last_syllable_to_final_ms or 0.0) / 1000
-        title = f"{clock(record.start_s)} {total_s:.2f} s: {record.text}"
-        columns.append(Column(parts, title, f"#u{record.id}"))
-    if not columns:
-        return Markup()
-    legend = [(stage_class(key), name) for name, key in STAGES.items()]
-    says = "From the last syllable to the caption, for each utterance, by what the time went into."
-    return _plot(stacked(columns), legend, says)
-
-
-def distribution(session: ReportedSession) -> Markup:
-    """Return the histogram of the latencies."""
-    values = [record.last_syllable_to_final_ms for record in session.shown]
-    took = spread(values)
-    if took is None:
-        return Markup()
-    known = [value for value in values if value is not None]
-    says = "How many captions took how long from the last syllable."
-    drawing = histogram(known, {"half": took.p50, "95 of 100": took.p95})
-    return _plot(drawing, [], says)
+    drawing = timeline(session.length_s, lanes)
+    return render_part("tables.html", "plot", drawing=drawing, legend=legend)
 
 
 def _states(session: ReportedSession) -> list[Bar]:
@@ -193,19 +165,10 @@ def _since(session: ReportedSession) -> list[str]:
     return since
 
 
-def _plot(drawing: Markup, legend: list[tuple[str, str]], says: str = "") -> Markup:
-    return render_part("tables.html", "plot", drawing=drawing, legend=legend, says=says)
-
-
 def _tone(event: EventRecord) -> str:
     if isinstance(event, SourceEvent) and not event.lost:
         return "good"
     return "bad" if event.event in _TROUBLES else "note"
-
-
-def stage_class(key: str) -> str:
-    """Return the class of a stage's colour, from its field in a record."""
-    return "stage-" + key.removesuffix("_ms").replace("_", "-")
 
 
 def _wall(utc: str) -> float:

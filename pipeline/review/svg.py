@@ -1,4 +1,4 @@
-"""Draw plots as inline SVG: a timeline in lanes, stacked columns, a histogram. Pure.
+"""Draw plots as inline SVG: a timeline in lanes, columns. Pure.
 
 Colours come from the page's style sheet by class, so that they follow its theme; an element's
 `title` is what a pointer shows.
@@ -7,7 +7,7 @@ Colours come from the page's style sheet by class, so that they follow its theme
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup, escape
@@ -71,15 +71,6 @@ class Lane:
     top: float = 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
-    """The times of one utterance: milliseconds by kind, from the bottom up."""
-
-    parts: Mapping[str, float]
-    title: str
-    href: str | None = None
-
-
 def clock(seconds: float) -> str:
     """Return a time of the session: 1:02 or 1:02:03."""
     whole = max(0, int(seconds))
@@ -107,26 +98,6 @@ def timeline(length_s: float, lanes: Sequence[Lane]) -> Markup:
             content.append(_steps(lane, length_s, top))
         top += lane.height + _LANE_GAP
     return _svg(height + _AXIS, "Timeline of the session", content)
-
-
-def stacked(columns: Sequence[Column], height: int = 240) -> Markup:
-    """Return a column for each utterance, in order; the axis is in seconds."""
-    most_ms = max((sum(column.parts.values()) for column in columns), default=0.0)
-    content, scale = _seconds_axis(most_ms, height)
-    pitch = _PLOT / max(1, len(columns))
-    # Of a long service columns are thinner than a pixel: gaps between them would make it grey.
-    width = max(0.6, pitch * 0.82 if pitch > 3 else pitch)
-    for number, column in enumerate(columns):
-        y = float(height)
-        boxes: list[Markup] = []
-        for kind, ms in column.parts.items():
-            if ms > 0:
-                y -= ms * scale
-                boxes.append(_box(_LEFT + number * pitch, y, width, ms * scale, kind))
-        content.append(_linked(column.title, column.href, boxes))
-    content.append(_label(_LEFT, height + 16, "first utterance", "start"))
-    content.append(_label(_LEFT + _PLOT, height + 16, "last", "end"))
-    return _svg(height + _AXIS, "Latency of each utterance by stage", content)
 
 
 def columns(
@@ -157,55 +128,6 @@ def columns(
         if (len(values) - 1 - number) % every == 0:  # the newest always has its name
             content.append(_label(x, height + 16, label, "middle"))
     return _svg(height + _AXIS, says, content)
-
-
-def histogram(
-    values_ms: Sequence[float], marks: Mapping[str, float], height: int = 180, bins: int = 40
-) -> Markup:
-    """Return a histogram of latencies with vertical marks at named values (milliseconds)."""
-    top_ms = max([*values_ms, *marks.values(), 1.0])
-    step_ms = _nice(top_ms / 8)
-    top_ms = math.ceil(top_ms / step_ms) * step_ms
-    counts = [0] * bins
-    for value in values_ms:
-        counts[min(bins - 1, int(value / top_ms * bins))] += 1
-    most = max(counts) or 1
-    floor, pitch = height, _PLOT / bins
-    content: list[Markup] = []
-    for tick in range(round(top_ms / step_ms) + 1):
-        x = _x(tick * step_ms, top_ms)
-        content.append(_line(x, 24, x, floor, "grid"))
-        content.append(_label(x, floor + 16, f"{tick * step_ms / 1000:g} s", "middle"))
-    for number, count in enumerate(counts):
-        if count:
-            tall = count / most * (floor - 40)
-            low, high = number * top_ms / bins / 1000, (number + 1) * top_ms / bins / 1000
-            box = _box(_LEFT + number * pitch + 0.5, floor - tall, pitch - 1, tall, "count")
-            content.append(_linked(f"{low:.2g} to {high:.2g} s: {count}", None, [box]))
-    for number, (name, value) in enumerate(marks.items()):
-        x = _x(value, top_ms)
-        # Near the right edge a label to the right would be cut off.
-        side = "end" if x > _LEFT + _PLOT * 0.85 else "start"
-        content.append(_line(x, 4, x, floor, "mark"))
-        x += 5 if side == "start" else -5
-        # Two heights in turn: p50 and p95 of a quick service are close together.
-        content.append(_label(x, 13 + 13 * (number % 2), f"{name} {value / 1000:.2f} s", side))
-    content.append(_label(_LEFT - 10, floor, "0", "end"))
-    content.append(_label(_LEFT - 10, 44, f"{most}", "end"))
-    return _svg(height + _AXIS, "Distribution of latency", content)
-
-
-def _seconds_axis(most_ms: float, height: int) -> tuple[list[Markup], float]:
-    """Return grid lines and labels of a vertical axis, and its pixels for a millisecond."""
-    step_ms = _nice(max(most_ms, 100.0) / 5)
-    top_ms = max(1, math.ceil(most_ms / step_ms)) * step_ms
-    scale = (height - 8) / top_ms
-    content: list[Markup] = []
-    for tick in range(round(top_ms / step_ms) + 1):
-        y = height - tick * step_ms * scale
-        content.append(_line(_LEFT, y, _LEFT + _PLOT, y, "grid"))
-        content.append(_label(_LEFT - 10, y + 4, f"{tick * step_ms / 1000:g} s", "end"))
-    return content, scale
 
 
 def _steps(lane: Lane, length_s: float, top: int) -> Markup:
@@ -256,10 +178,3 @@ def _label(x: float, y: float, says: str, anchor: str) -> Markup:
 def _svg(height: float, says: str, content: Iterable[Markup]) -> Markup:
     # An image may hold no links, and a timeline is full of them.
     return tag("svg", *content, viewBox=f"0 0 {WIDTH} {height:g}", role="group", aria_label=says)
-
-
-def _nice(rough: float) -> float:
-    """Return the next of 1, 2, 5, 10, 20 ... from `rough` on."""
-    power: float = 10.0 ** math.floor(math.log10(max(rough, 1e-6)))
-    # A hair less: what is such a number already must not be missed by a rounding error.
-    return next(power * factor for factor in (1, 2, 5, 10) if power * factor >= rough * (1 - 1e-9))

@@ -51,7 +51,7 @@ def test_a_report_is_drawn_without_a_complaint_and_fits_a_phone(
     page.goto(page_file.as_uri())
     assert page.evaluate("document.documentElement.scrollWidth") == 390
     colours = page.evaluate(
-        """() => ["stage-stt", "stage-final", "engine-gemma"].map((name) =>
+        """() => ["lane", "engine-gemma"].map((name) =>
             getComputedStyle(document.querySelector(`rect.${name}`)).fill)"""
     )
     assert len(set(colours)) == 2

@@ -1,4 +1,4 @@
-"""What a report's plots are drawn from."""
+"""What a report's timeline is drawn from."""
 
 from __future__ import annotations
 
@@ -19,8 +19,6 @@ from pipeline.records.events import (
 from pipeline.records.health import HealthRecord
 from pipeline.review.report_timeline import (
     ReportedSession,
-    distribution,
-    latencies,
     session_timeline,
 )
 from scripts.support.journal import message, record, told, utc
@@ -122,16 +120,3 @@ def test_rungs_and_lag_are_drawn() -> None:
     )
     assert plot.count('class="steps"') == 2
     assert "behind, 0–8 s" in plot
-
-
-def test_every_latency_is_a_column_that_leads_to_its_caption() -> None:
-    plot = latencies(service())
-    assert len(re.findall(r'href="#u\d"', plot)) == 9
-    assert "0:10 0.91 s: said 1" in plot
-    assert 'class="stage-final"' in plot
-    assert "half 0.95 s" in distribution(service())
-
-
-def test_without_captions_there_are_no_latencies() -> None:
-    session = told([], [record(1, "Thank you.")])
-    assert (latencies(session), distribution(session)) == ("", "")

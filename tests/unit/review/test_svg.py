@@ -11,13 +11,10 @@ from markupsafe import Markup
 
 from pipeline.review.svg import (
     Bar,
-    Column,
     Lane,
     clock,
-    histogram,
     join,
     printable,
-    stacked,
     tag,
     timeline,
 )
@@ -65,35 +62,6 @@ def test_a_line_holds_its_value_until_the_next() -> None:
     plot = timeline(100, [Lane("lag", 30, steps=[(0, 0), (50, 2), (75, 9)], top=4)])
     (path,) = ET.fromstring(plot).iter("path")
     assert path.get("d") == "M92.0,30V30.0H540.0V15.0H764.0V0.0H988.0V30Z"
-
-
-def test_columns_add_up() -> None:
-    columns = [
-        Column({"a": 500, "b": 1500, "c": 0}, "one", "#u1"),
-        Column({"a": 500, "b": 500}, "two"),
-    ]
-    plot = stacked(columns, height=240)
-    a, b = shapes(plot, "a"), shapes(plot, "b")
-    assert a[0]["height"] == a[1]["height"]
-    assert b[0]["height"] == pytest.approx(3 * b[1]["height"], abs=0.2)
-    assert b[0]["y"] + b[0]["height"] == pytest.approx(a[0]["y"], abs=0.11)
-    assert b[0]["y"] >= 0
-    assert shapes(plot, "c") == []
-    assert {"0 s", "2 s"} <= set(labels(plot))
-
-
-def test_a_histogram_counts_everything_once() -> None:
-    plot = histogram([100.0, 110.0, 900.0, 2000.0], {"median": 500.0, "95 %": 2000.0})
-    titles = [str(element.text) for element in ET.fromstring(plot).iter("title")]
-    assert sum(int(title.rsplit(": ", 1)[1]) for title in titles) == 4
-    assert {"median 0.50 s", "95 % 2.00 s"} <= set(labels(plot))
-    tallest = max(box["height"] for box in shapes(plot, "count"))
-    assert [box["height"] for box in shapes(plot, "count")].count(tallest) == 1
-
-
-def test_nothing_to_plot_is_no_error() -> None:
-    for plot in (timeline(0, []), stacked([]), histogram([], {})):
-        assert ET.fromstring(plot).tag == "svg"
 
 
 def test_an_element_is_written_to_the_letter() -> None:
