@@ -89,13 +89,6 @@ def test_no_sentence_is_in_the_training_phrases(told: Table) -> None:
     assert not trained & {s[lang].casefold() for s in told["sentences"] for lang in ("en", "es")}
 
 
-def test_terms_occur_in_both_texts(told: Table) -> None:
-    for sentence in told["sentences"]:
-        for term in sentence["terms"]:
-            assert term["en"] in sentence["en"]
-            assert term["es"] in sentence["es"]
-
-
 @pytest.mark.slow
 def test_a_section_is_made_again_with_the_same_pauses(tmp_path: Path, told: Table) -> None:
     needs_program("espeak-ng")
