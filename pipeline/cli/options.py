@@ -107,7 +107,7 @@ def add_languages(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--set",
         dest="settings",
-        type=_assignment,
+        type=assignment,
         action="append",
         metavar="KEY=VALUE",
         help=more,
@@ -124,7 +124,7 @@ def _spoken(text: str) -> str | list[str]:
     return langs if len(langs) > 1 else text
 
 
-def _assignment(text: str) -> tuple[str, Any]:
+def assignment(text: str) -> tuple[str, Any]:
     """Return key path and value of `KEY=VALUE`; a value that is no TOML is text."""
     key, equals, value = text.partition("=")
     if not equals:

@@ -42,9 +42,10 @@ def test_a_server_teaches_both_translators(
     monkeypatch.chdir(tmp_path)
     write_mix(Path("learning/mix"))
     asked = ["learn", "distill", "--steps", "1", "--minutes", "600", "--sentences", "1"]
-    asked += ["--teacher", "starter", "--teacher-prompt", "starter"]
+    asked += ["--teacher", "starter", "--set", "translate.final.prompt=starter"]
+    asked += ["--set", "translate.final.engine=openai", "--set", "translate.final.server=gpu"]
     with real_llama_server(tmp_path) as (url, _):
-        assert main([*asked, "--teacher-url", url]) == 0
+        assert main([*asked, "--set", f"servers.gpu.url={url}"]) == 0
     assert "learn compare" in capsys.readouterr().out
     kept = Path("learning/distill/taught.jsonl")
     lessons = [json.loads(line) for line in kept.read_text().splitlines()]
@@ -58,11 +59,11 @@ def test_a_server_teaches_both_translators(
     # A final translator learns in the same way, and is written as GGUF.
     final = [*asked, "--student", "gemma", "--base", str(TINY), "--levels", "Q8_0"]
     with real_llama_server(tmp_path) as (url, _):
-        assert main([*final, "--teacher-url", url]) == 0
+        assert main([*final, "--set", f"servers.gpu.url={url}"]) == 0
     assert "--role gemma" in capsys.readouterr().out
     assert list(Path("learning/distill-gemma/model").glob("*Q8_0.gguf"))
     # Without the server nothing begins, and nothing is lost.
     before = kept.read_bytes()
-    assert main([*asked, "--teacher-url", url]) == 1
+    assert main([*asked, "--set", f"servers.gpu.url={url}"]) == 1
     assert "[teacher-gone]" in capsys.readouterr().err
     assert kept.read_bytes() == before

@@ -7,19 +7,18 @@ import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal
 
 from pipeline.cli.commands.learn_models import add_step, count_of, opened, progress
-from pipeline.cli.options import Commands, Run, path, settings_of
+from pipeline.cli.options import Commands, Run, assignment, path, settings_of
 from pipeline.config.schema import Settings
 from pipeline.core import logs
 from pipeline.core.errors import ConfigError, UsageError
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines.process.factory import recognizer, recognizer_spec
-from pipeline.engines.prompts import Style
 from pipeline.engines.protocols import Translator
 from pipeline.learning.data.folder import AUDIO, DataFolder
-from pipeline.learning.teach.teacher import TEACHER_ENGINES, Asked, Teacher, choose_teacher
+from pipeline.learning.teach.teacher import Teacher, choose_teacher
 from pipeline.learning.teach.teaching import (
     MIX,
     Lesson,
@@ -58,16 +57,9 @@ def add_training_steps(steps: Commands) -> None:
     option("--student", choices=["marian", "gemma"], default="marian", help=says)
     says = "name or path of the teacher, or its name on a server (the final model in use)"
     option("--teacher", default="", metavar="MODEL", help=says)
-    says = "engine of the teacher (the final translator in use)"
-    option("--teacher-engine", choices=TEACHER_ENGINES, default="", help=says)
-    says = "address of the teacher's server, such as http://192.168.1.5:8080/v1"
-    option("--teacher-url", default="", metavar="URL", help=says)
-    says = "file with the key of that server"
-    option("--teacher-key-file", default="", metavar="FILE", help=says)
-    says = "file with the CA of its certificate"
-    option("--teacher-ca-file", default="", metavar="FILE", help=says)
-    says = "prompt style of the teacher (translate.final.prompt)"
-    option("--teacher-prompt", choices=["auto", *get_args(Style)], default="", help=says)
+    says = "a setting for the teacher alone: --set translate.final.server=gpu; may be repeated"
+    option("--set", dest="of_teacher", type=assignment, action="append", default=[],
+           metavar="KEY=VALUE", help=says)  # fmt: skip
     option("--base", default="", help="student to start from (the model in use)")
     option("--levels", default="", help="levels of a Gemma, such as Q8_0,Q4_K_M (all)")
     option("--mix", type=path, metavar="DIR", help="training mix (mix in the data folder)")
@@ -181,7 +173,7 @@ def _run_training(order: TrainingOrder, *, dry_run: bool) -> int:
 
 def _distill(arguments: argparse.Namespace) -> int:
     settings, data = opened(arguments)
-    teacher = choose_teacher(settings_of(arguments), _asked(arguments))
+    teacher = choose_teacher(settings_of(arguments, dict(arguments.of_teacher)), arguments.teacher)
     teaching, training = _orders(arguments, settings, teacher, data)
     if arguments.dry_run:
         print(f"{teacher.model} would teach {teaching.mix}; then:")
@@ -196,17 +188,6 @@ def _distill(arguments: argparse.Namespace) -> int:
     return _run_training(training, dry_run=False)
 
 
-def _asked(arguments: argparse.Namespace) -> Asked:
-    return Asked(
-        engine=arguments.teacher_engine,
-        model=arguments.teacher,
-        url=arguments.teacher_url,
-        key_file=arguments.teacher_key_file,
-        ca_file=arguments.teacher_ca_file,
-        prompt=arguments.teacher_prompt,
-    )
-
-
 def _orders(
     arguments: argparse.Namespace, settings: Settings, teacher: Teacher, data: DataFolder
 ) -> tuple[TeachingOrder, TrainingOrder]:
@@ -217,13 +198,13 @@ def _orders(
     second = arguments.round == 2
     base_of = _marian_base if role == "marian" else _gemma_base
     base = base_of(settings, arguments.base or (str(out / "model") if second else ""))
-    if role == "gemma" and teacher.engine == "gemma":
-        taught_by = resolve("gemma", teacher.model, ModelLibrary.of(teacher.settings))
+    if teacher.engine == role:
+        taught_by = resolve(role, teacher.model, ModelLibrary.of(teacher.settings))
         if taught_by.resolve() == base.resolve():
             raise UsageError(
                 "teacher-unnamed",
                 f"{teacher.model} would teach itself.",
-                "Name a better one with --teacher, or --teacher-url for one on a server.",
+                "Name a better one with --teacher, or --set translate.final.server=NAME.",
             )
     teaching = TeachingOrder(
         mix=arguments.mix or data.path / "mix",

@@ -109,8 +109,9 @@ def test_distill_says_what_it_would_run(capsys: pytest.CaptureFixture[str]) -> N
 
 
 def test_nobody_teaches_itself(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([*ASKED, "--dry-run", "--student", "gemma"]) == 2
-    assert "[teacher-unnamed]" in capsys.readouterr().err
+    for itself in (["--student", "gemma"], ["--set", "translate.final.engine=marian"]):
+        assert main([*ASKED, "--dry-run", *itself]) == 2
+        assert "[teacher-unnamed]" in capsys.readouterr().err
     assert main([*ASKED, "--dry-run", "--student", "gemma", "--teacher", "tiny"]) == 0
     teaches, trains, converts = capsys.readouterr().out.splitlines()
     assert "tiny would teach" in teaches
@@ -124,21 +125,27 @@ def test_a_second_round_needs_a_first(capsys: pytest.CaptureFixture[str]) -> Non
     assert capsys.readouterr().err
 
 
+def on_server() -> list[str]:
+    """Options by which a model on a server that is not there teaches."""
+    teacher = {
+        "servers.gpu.url": f"http://127.0.0.1:{free_port()}/v1",
+        "translate.final.engine": "openai",
+        "translate.final.server": "gpu",
+    }
+    sets = [word for key, value in teacher.items() for word in ("--set", f"{key}={value}")]
+    return [*sets, "--teacher", "gemma-12b"]
+
+
 def test_a_server_may_teach(capsys: pytest.CaptureFixture[str]) -> None:
-    url = f"http://127.0.0.1:{free_port()}/v1"
-    server = ["--teacher-url", url, "--teacher-prompt", "translategemma"]
-    assert main([*ASKED, *server, "--dry-run"]) == 2
-    assert "Name it with --teacher: what the server calls it. [teacher-unnamed]" in (
-        capsys.readouterr().err
-    )
-    assert main([*ASKED, *server, "--teacher", "gemma-12b", "--dry-run"]) == 0
-    assert "gemma-12b would teach learning/mix" in capsys.readouterr().out
+    assert main([*ASKED, *on_server(), "--dry-run"]) == 0
+    teaches, trains, _ = capsys.readouterr().out.splitlines()
+    assert "gemma-12b would teach learning/mix" in teaches
+    assert "--init" in trains, "the student is the draft translator all the same"
 
 
 @pytest.mark.train
 def test_a_server_that_is_not_there_is_told_at_once(capsys: pytest.CaptureFixture[str]) -> None:
     needs_train_extra()
-    url = f"http://127.0.0.1:{free_port()}/v1"
-    assert main([*ASKED, "--teacher-url", url, "--teacher", "gemma-12b"]) == 1
+    assert main([*ASKED, *on_server()]) == 1
     assert "[teacher-gone]" in capsys.readouterr().err
     assert not Path("learning").exists()
