@@ -250,56 +250,6 @@ def test_asked_twice_it_waits_for_nothing(tmp_path: Path) -> None:
     hang.set()
 
 
-def test_an_operator_pauses_blanks_edits_and_hides(tmp_path: Path) -> None:
-    async def operate(service: Service) -> None:
-        async with service.connect("?kind=operator") as socket, service.connect() as display:
-
-            async def command(name: str, **fields: Any) -> None:
-                await socket.send(
-                    orjson.dumps({"type": "command", "name": name, **fields}).decode()
-                )
-
-            await socket.send('{"type":"auth","token":"secret"}')
-            await until(socket, lambda m: m["type"] == "authorized")
-            await until(display, lambda m: m["type"] == "caption" and m["final"])
-            await command("edit", id=1, text="Corregido")
-            edited = await until(display, lambda m: m["type"] == "caption" and m["id"] == 1)
-            assert edited["target"] == {"lang": "es", "text": "Corregido", "engine": "operator"}
-            await command("hide", id=1)
-            hidden = await until(display, lambda m: m["type"] == "caption" and m["id"] == 1)
-            assert hidden["target"]["text"] == ""
-            await command("blank")
-            await until(display, lambda m: m["type"] == "status" and m["state"] == "blank")
-            await command("unblank")
-            await command("pause")
-            await until(display, lambda m: m["type"] == "status" and m["state"] == "paused")
-            assert service.app._group.listen.paused
-            await command("resume")
-            await until(display, lambda m: m["type"] == "status" and m["state"] != "paused")
-            service.app.stop()
-
-    service = Service(tmp_path, source=FakeSource(pcm_of(SCRIPT, DURATION_S), hold=True, speed=8))
-    assert service.run(operate) == 0
-    assert [e["name"] for e in service.records("event") if e["event"] == "command"] == [
-        "edit", "hide", "blank", "unblank", "pause", "resume",
-    ]  # fmt: skip
-
-
-def test_a_dry_run_shows_the_audience_nothing(tmp_path: Path) -> None:
-    seen: list[dict[str, Any]] = []
-
-    async def watch(service: Service) -> None:
-        async with service.connect() as socket:
-            seen.extend([orjson.loads(raw) async for raw in socket])
-
-    source = FakeSource(pcm_of(SCRIPT, DURATION_S), speed=20)
-    service = Service(tmp_path, source=source, mode="dry-run")
-    assert service.run(watch) == 0
-    assert [m for m in seen if m["type"] == "caption"] == []
-    assert seen[0]["mode"] == "dry-run"
-    assert service.finals() == all_finals("gemma")
-
-
 def test_a_changed_dictionary_takes_effect_and_a_bad_one_changes_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -396,31 +346,6 @@ def test_a_dictionary_whose_file_cannot_be_looked_at_is_told(tmp_path: Path) -> 
     name = "x" * 300  # longer than a file system allows, so that even to ask is an error
     with pytest.raises(DictionaryError, match="dictionary-unreadable"):
         Service(tmp_path, flags={"dictionary.enabled": True, "dictionary.file": name})
-
-
-def test_every_final_of_a_file_is_compared_and_operators_see_it(tmp_path: Path) -> None:
-    seen: list[dict[str, Any]] = []
-
-    async def watch(service: Service) -> None:
-        async with service.connect("?kind=operator") as operator, service.connect() as audience:
-            await operator.send('{"type":"auth","token":"secret"}')
-            seen.extend([orjson.loads(raw) async for raw in operator])
-            assert "compare" not in {orjson.loads(raw)["type"] async for raw in audience}
-
-    source = FakeSource(pcm_of(SCRIPT, DURATION_S), speed=10)
-    other = FakeTranslator("other", delay_s=0.05, fails=lambda call: call == 2)
-    service = Service(tmp_path, source=source, compare=other, mode="demo")
-    assert service.run(watch) == 0
-    assert service.finals() == all_finals("gemma")
-    made = service.records("compare")
-    assert [record["id"] for record in made] == [1, 3, 4]
-    assert all(record["text"].endswith("spoken-other") for record in made)
-    assert [m for m in seen if m["type"] == "compare"] == made
-    told = [(m["type"], m["id"]) for m in seen if m["type"] in ("compare", "utterance")]
-    assert all(
-        told.index(("utterance", record["id"])) < told.index(("compare", record["id"]))
-        for record in made
-    )
 
 
 def test_a_hanging_comparison_costs_only_itself(tmp_path: Path) -> None:
