@@ -11,10 +11,10 @@ from pipeline.publish.broker import Broker
 from pipeline.publish.publisher import Backlog
 from pipeline.publish.stream import StreamMessage
 from scripts.support.nats_server import NatsServer
-from scripts.support.tcp_proxy import TcpProxy
 from tests.support.hub import in_loop
 from tests.support.patience import reached
 from tests.support.relays import church, delete_stream, needs_nats
+from tests.support.tcp_proxy import TcpProxy
 
 
 def stores(server: NatsServer, text: str) -> Callable[[], bool]:
