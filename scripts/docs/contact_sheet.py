@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 from PIL import Image, ImageDraw
 from playwright.sync_api import Browser, ViewportSize
@@ -17,19 +17,19 @@ HIGH, GAP, LINE, COLUMNS = 420, 12, 16, 2
 QUALITY = 70
 
 
-def pictures(browser: Browser, state: PageState) -> Iterator[bytes]:
-    """Open a page at each size, bring it into its state, take the picture."""
-    for size in SIZES:
-        context = browser.new_context(**{"locale": "en-GB", **state.options}, viewport=size)
-        try:
-            page = context.new_page()
-            page.goto(state.url)
-            page.locator(state.ready).wait_for(state="attached")
-            state.act(page)
-            page.wait_for_timeout(CALM_MS)
-            yield page.screenshot()
-        finally:
-            context.close()
+def picture(browser: Browser, state: PageState, size: ViewportSize, scale: float = 1.0) -> bytes:
+    """Open a page, bring it into its state, take the picture."""
+    options: dict[str, Any] = {"locale": "en-GB", **state.options}
+    context = browser.new_context(**options, viewport=size, device_scale_factor=scale)
+    try:
+        page = context.new_page()
+        page.goto(state.url)
+        page.locator(state.ready).wait_for(state="attached")
+        state.act(page)
+        page.wait_for_timeout(CALM_MS)
+        return page.screenshot()
+    finally:
+        context.close()
 
 
 def contact_sheet(browser: Browser, folder: Path) -> bytes:
@@ -37,10 +37,11 @@ def contact_sheet(browser: Browser, folder: Path) -> bytes:
     cells: list[tuple[str, list[Image.Image]]] = []
     for state in page_states():
         taken = []
-        for picture, size in zip(pictures(browser, state), SIZES, strict=True):
+        for size in SIZES:
+            shot = picture(browser, state, size)
             name = "".join(each if each.isalnum() else "-" for each in state.name)
-            (folder / f"{name}-{size['width']}.png").write_bytes(picture)
-            image = Image.open(BytesIO(picture)).convert("RGB")
+            (folder / f"{name}-{size['width']}.png").write_bytes(shot)
+            image = Image.open(BytesIO(shot)).convert("RGB")
             taken.append(image.resize((image.width * HIGH // image.height, HIGH)))
         cells.append((state.name, taken))
     return _laid_out(cells)

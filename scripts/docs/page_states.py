@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from playwright.sync_api import Page
 
-from pipeline.check.result import keep
+from pipeline.check.result import Result, keep
 from pipeline.config.schema import Church
 from pipeline.core.reports import Fault
 from pipeline.core.types import State
@@ -19,7 +19,6 @@ from pipeline.learning.data.folder import DataFolder
 from pipeline.records.events import Record
 from pipeline.server.streams.voice_streams import VoiceStreams
 from pipeline.session.past_services import DASHBOARD
-from scripts.docs.console_shots import CHECKED, CONSOLE, work
 from scripts.support.captions import caption
 from scripts.support.display_server import DisplayServer
 from scripts.support.journal import message, record, session
@@ -30,6 +29,12 @@ from scripts.support.reviewing import TOKEN, Reviewing, reviewable
 
 HEARD = 12
 CHURCH = Church(name="St. John’s, Springfield", colour="#7a3b1d")
+CONSOLE = "/operator#token=secret"
+CHECKED = [
+    Result("settings", True, "en to es; config.toml (3 set).", "", "", 1.0),
+    Result("audio", True, "USB Audio CODEC.", "", "", 1.0),
+    Result("level", True, "Speech at -41 dBFS.", "Turn the gain up a little.", "", 1.0),
+]
 
 
 class PageState(NamedTuple):
@@ -68,7 +73,9 @@ def perform(hall: DisplayServer) -> None:
     *said, saying = sermon()[: HEARD + 1]
     for number, sentence in enumerate(said, 1):
         hall.say(number, sentence["es"], sentence["en"], final=True)
-    hall.say(HEARD + 1, saying["es"][:30], saying["en"][:26], stable=18)
+    begun = {lang: saying[lang].split()[:5] for lang in ("es", "en")}
+    stable = len(" ".join(begun["es"][:4]))
+    hall.say(HEARD + 1, " ".join(begun["es"]), " ".join(begun["en"]), stable=stable)
     hall.state("speech")
 
 
@@ -133,9 +140,16 @@ def _walls() -> Iterator[PageState]:
             (", side by side", "?mode=blocks&show=beside"),
         ):
             yield PageState(f"wall{name}", f"{hall.url}/projector{query}", shown)
-        yield PageState("video mixer", f"{hall.url}/obs?lines=2&box=000000", shown)
+        mixed = f"{hall.url}/obs?lines=2&box=000000"
+        yield PageState("video mixer", mixed, shown, _over_a_picture)
         yield PageState("video mixer, help", f"{hall.url}/obs?help", shown)
         yield PageState("demo", f"{hall.url}/demo#token=secret", "#wall")
+
+
+def _over_a_picture(page: Page) -> None:
+    """Lay the overlay over something, as a mixer does."""
+    picture = "linear-gradient(#35506b 68%, #7a5a3c 68%)"
+    page.evaluate(f"document.documentElement.style.background = '{picture}'")
 
 
 def _desk() -> Iterator[PageState]:
@@ -160,6 +174,30 @@ def _desk() -> Iterator[PageState]:
         ):
             yield PageState(f"desk{name}", desk, ready, act)
         yield PageState("desk, not let in", f"{hall.url}/operator", "#login", _guess)
+
+
+def work(office: OperatorServer) -> None:
+    """Let a service be under way: all that an operator may have to look at."""
+    office.hear(
+        1,
+        "He is the pro pitty asian for our sins.",
+        "Él es la propiciación por nuestros pecados.",
+        draft="Es la propiciación de nuestros pecados.",
+    )
+    office.filter(2, "Thank you for watching.", "stock-phrase")
+    office.hear(
+        3,
+        "So wrote Paul to a fro diet us, his friend.",
+        "Así escribió Pablo a una dieta, su amigo.",
+        draft="Así escribió Pablo a nosotros una dieta, su amigo.",
+        unsure={"fro": 0.21, "diet": 0.34},
+    )
+    office.hear(
+        4,
+        "My help comes from the Lord, who made heaven and earth.",
+        "Mi socorro viene del Señor, que hizo los cielos y la tierra.",
+        draft="Mi ayuda viene del Señor, que hizo el cielo y la tierra.",
+    )
 
 
 def _setup(page: Page) -> None:
@@ -232,7 +270,8 @@ def _guess(page: Page) -> None:
 
 
 def _posters() -> Iterator[PageState]:
-    with DisplayServer(church=CHURCH, extra_targets=["fr", "pt"]) as hall:
+    server = {"address": "http://192.168.1.20:8765/"}
+    with DisplayServer(church=CHURCH, extra_targets=["fr", "pt"], server=server) as hall:
         yield PageState("poster", f"{hall.url}/join", "#address[href]")
         yield PageState("no such page", f"{hall.url}/help", "h1")
         yield PageState("a certificate of one's own", f"{hall.url}/certificate", "h1")

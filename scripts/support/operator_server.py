@@ -65,8 +65,6 @@ class OperatorServer(DisplayServer):
         self.folder = folder
         self.dictionary = Dictionary(load(flags={"session.directory": str(folder)}).settings)
         self.health = HEALTH
-        self.address = ""
-        """What the settings name for phones."""
         self.hearing = FakeHearing(0.0)
         self._recorder = SessionRecorder(
             folder, source="en", targets=tuple(self.boards), on_fault=print
@@ -91,7 +89,6 @@ class OperatorServer(DisplayServer):
             flags = {
                 "session.directory": str(self.folder),
                 "server.port": self._port,
-                "server.address": self.address,
                 "operator.token": "secret",
                 "operator.off_record_s": 10.0,
                 # What is spoken is a target only where there are several.
