@@ -8,7 +8,7 @@ import logging
 import socket
 import time
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import structlog
 from websockets.asyncio.server import Server, ServerConnection, serve
@@ -25,10 +25,17 @@ from pipeline.server.rate_limits import ConnectionLimiter
 from pipeline.server.streams.event_stream import EventStream
 from pipeline.server.tls import Certificate
 
-if TYPE_CHECKING:  # the settings take half a second to import, for two numbers
-    from pipeline.config import schema
-    from pipeline.server.rate_limits import ConnectionLimiter
+_FRAME_BYTES = 64 * 1024  # more than wire.MAX_BYTES, so that most oversized messages get an answer
+_USER_TIMEOUT: int | None = getattr(socket, "TCP_USER_TIMEOUT", None)  # Linux only
+_OPEN_S = 10.0  # how long a request may take to arrive
+_CLOSE_S = 2.0  # how long displays may take to say goodbye
+_RENEW_S = 30.0  # between two looks at the certificate's files
+_TELL_S = 60.0
+_EXHAUSTED = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
+# From Sunday to Sunday: a church that goes back to http must not be locked out for a year.
+_STRICT = {"Strict-Transport-Security": f"max-age={8 * 24 * 3600}"}
 
+log = structlog.get_logger()
 
 _REQUESTS_OPEN = 500  # connections for pages, beside those of displays
 _KEPT = 64  # further ones for this machine and for operators
@@ -64,19 +71,6 @@ def take_limits(limiter: ConnectionLimiter, settings: schema.Server) -> None:
     limiter.per_address = settings.max_per_address
     if limiter.most < settings.max_clients:
         log.warning("few displays", code="descriptors-few", most=limiter.most)
-
-
-_FRAME_BYTES = 64 * 1024  # more than wire.MAX_BYTES, so that most oversized messages get an answer
-_USER_TIMEOUT: int | None = getattr(socket, "TCP_USER_TIMEOUT", None)  # Linux only
-_OPEN_S = 10.0  # how long a request may take to arrive
-_CLOSE_S = 2.0  # how long displays may take to say goodbye
-_RENEW_S = 30.0  # between two looks at the certificate's files
-_TELL_S = 60.0
-_EXHAUSTED = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
-# From Sunday to Sunday: a church that goes back to http must not be locked out for a year.
-_STRICT = {"Strict-Transport-Security": f"max-age={8 * 24 * 3600}"}
-
-log = structlog.get_logger()
 
 
 class Transport:
