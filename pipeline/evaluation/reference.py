@@ -1,7 +1,7 @@
 """The reference of a recording: its sentences with their times, to compare captions with.
 
 The file (such as demo/sermon.json) has `duration_s`, and `sentences` with `section`, `start_s`,
-`end_s`, and the text under each language's code.
+`end_s`, the text under each language's code, and `terms`, the words a good caption must get right.
 """
 
 from __future__ import annotations
@@ -25,6 +25,12 @@ class Sentence:
     end_s: float
     source: str
     target: str
+    terms: tuple[tuple[str, str], ...]
+    """(source, target) of each term."""
+
+    def overlap_s(self, start_s: float, end_s: float) -> float:
+        """Return the seconds that a time range and the sentence share; negative: their distance."""
+        return min(self.end_s, end_s) - max(self.start_s, start_s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +69,7 @@ def read_recording(path: Path, source: str, target: str) -> Recording:
                 entry["end_s"],
                 entry[source],
                 entry[target],
+                tuple((term[source], term[target]) for term in entry["terms"]),
             )
             for entry in content["sentences"]
         ]

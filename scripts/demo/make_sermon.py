@@ -163,6 +163,7 @@ class Tape:
             "voice": section["voice"],
             "en": without_pauses(sentence["en"]),
             "es": sentence["es"],
+            "terms": [{"en": en, "es": es} for en, es in sentence.get("terms", ())],
         }
         told |= {key: sentence[key] for key in ("correct", "verse") if key in sentence}
         if pauses:

@@ -9,10 +9,10 @@ from pipeline.evaluation.accuracy import chrf_and_bleu, word_error_rate
 from pipeline.evaluation.reference import Sentence
 
 TOLD = [
-    Sentence(0, "one", 1.0, 3.0, "Grace and peace.", "Gracia y paz."),
-    Sentence(0, "one", 4.0, 6.0, "God is good.", "Dios es bueno."),
-    Sentence(0, "two", 11.0, 13.0, "Let us pray.", "Oremos."),
-    Sentence(1, "one", 21.0, 23.0, "Grace and peace.", "Gracia y paz."),
+    Sentence(0, "one", 1.0, 3.0, "Grace and peace.", "Gracia y paz.", (("Grace", "Gracia"),)),
+    Sentence(0, "one", 4.0, 6.0, "God is good.", "Dios es bueno.", (("God", "Dios"),)),
+    Sentence(0, "two", 11.0, 13.0, "Let us pray.", "Oremos.", ()),
+    Sentence(1, "one", 21.0, 23.0, "Grace and peace.", "Gracia y paz.", (("Grace", "Gracia"),)),
 ]
 
 

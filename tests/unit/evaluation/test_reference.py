@@ -15,7 +15,7 @@ SERMON = ROOT / "demo" / "sermon.json"
 
 
 def sentence(start_s: float, end_s: float) -> Sentence:
-    return Sentence(0, "greeting", start_s, end_s, "Grace.", "Gracia.")
+    return Sentence(0, "greeting", start_s, end_s, "Grace.", "Gracia.", (("Grace", "Gracia"),))
 
 
 def test_the_sermon_is_read_in_either_direction() -> None:
@@ -25,6 +25,8 @@ def test_the_sermon_is_read_in_either_direction() -> None:
     assert there.duration_s == content["duration_s"]
     assert [s.source for s in there.once] == [entry["en"] for entry in content["sentences"]]
     assert [(s.source, s.target) for s in back.once] == [(s.target, s.source) for s in there.once]
+    named = next(s for s in there.once if "Mary" in s.source)
+    assert ("Mary", "María") in named.terms
 
 
 @pytest.mark.parametrize(
@@ -45,6 +47,14 @@ def test_what_was_spoken_to_its_end_counts_however_often(
     told = recording.sentences(audio_s)
     assert [each.start_s for each in told] == starts
     assert [each.lap for each in told] == [int(start // 10) for start in starts]
+
+
+@pytest.mark.parametrize(
+    ("start_s", "end_s", "overlap_s"),
+    [(0.0, 5.0, 1.0), (1.5, 5.0, 0.5), (0.0, 1.25, 0.25), (2.5, 4.0, -0.5), (0.0, 0.5, -0.5)],
+)
+def test_overlap(start_s: float, end_s: float, overlap_s: float) -> None:
+    assert sentence(1.0, 2.0).overlap_s(start_s, end_s) == overlap_s
 
 
 def test_a_language_that_is_not_there_is_named() -> None:

@@ -27,7 +27,7 @@ from pipeline.tuning.workload import (
 )
 from tests.support.needs import needs_file
 
-SENTENCE = Sentence(0, "s", 10.0, 12.0, "the Lord is my light and my salvation", "")
+SENTENCE = Sentence(0, "s", 10.0, 12.0, "the Lord is my light and my salvation", "", ())
 
 
 def test_a_sentence_grows_with_every_partial_and_ends_whole() -> None:
