@@ -1,19 +1,29 @@
-"""Compare captions with the reference text of a recording: WER, chrF, BLEU.
+"""Compare captions with the reference text of a recording: WER, chrF, BLEU, terms.
 
-Words are compared in lower case without punctuation (WER by jiwer); chrF and BLEU are
+Words are compared in lower case without punctuation (WER by jiwer, terms); chrF and BLEU are
 sacrebleu's with its defaults, on the text as it is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 
-from pipeline.captions.subtitles import Cue
+from pipeline.captions.subtitles import SIDES, Cue, Side
 from pipeline.evaluation import word_errors
 from pipeline.evaluation.reference import Sentence
+from pipeline.text.words import words
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Number of the reference's terms that are in the captions."""
+
+    found: int
+    of: int
 
 
 def word_error_rate(sentences: Sequence[Sentence], heard: Iterable[Cue]) -> float | None:
@@ -41,6 +51,30 @@ def chrf_and_bleu(
         round(float(CHRF().corpus_score(hypotheses, [references]).score), 1),
         round(float(BLEU().corpus_score(hypotheses, [references]).score), 1),
     )
+
+
+def uncovered(sentences: Iterable[Sentence], heard: Sequence[Cue]) -> list[str]:
+    """Return the sentences of which less than half lies under a caption."""
+    return [
+        sentence.source
+        for sentence in sentences
+        if sum(max(0.0, sentence.overlap_s(cue.start_s, cue.end_s)) for cue in heard)
+        < (sentence.end_s - sentence.start_s) / 2
+    ]
+
+
+def terms(sentences: Iterable[Sentence], captions: Sequence[Cue], side: Side) -> Found:
+    """Count the sentences' terms that are in the captions shown while they were spoken."""
+    found = of = 0
+    for sentence in sentences:
+        # Only near its sentence: a term that is said again later makes up for none that was lost.
+        near = [cue.text for cue in captions if sentence.overlap_s(cue.start_s, cue.end_s) > 0]
+        # With spaces on both sides, "sin" is not found in "single".
+        text = f" {' '.join(words(' '.join(near)))} "
+        for term in sentence.terms:
+            of += 1
+            found += f" {' '.join(words(term[SIDES.index(side)]))} " in text
+    return Found(found, of)
 
 
 def _sections(sentences: Iterable[Sentence], read: Iterable[Cue]) -> tuple[list[str], list[str]]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pipeline.core.percentiles import spread
+from pipeline.evaluation.score import Score, score
 from pipeline.records.events import BrokenEvent, FaultEvent
 from pipeline.review.rendering import render_page
 from pipeline.review.report_tables import (
@@ -24,6 +25,7 @@ from pipeline.review.report_tables import (
     stage_times,
     transcript,
     troubles,
+    uncovered,
 )
 from pipeline.review.report_timeline import (
     ReportedSession,
@@ -51,15 +53,21 @@ class Card:
     """`good`, `bad`, or empty."""
 
 
-def report(folder: Path) -> str:
-    """Return the page of a session. Raises SessionError (session-unreadable)."""
+def report(folder: Path, reference: Path | None = None) -> str:
+    """Return the page of a session, compared with a reference such as demo/sermon.json if given.
+
+    Raises SessionError (session-unreadable, reference-unreadable).
+    """
     session = ReportedSession(folder)
+    langs = session.langs
+    compared = score(folder, reference, **langs) if reference else None
     sections = [
         ("Worth a look", flagged(session)),
         ("What went wrong", troubles(session)),
         ("Timeline", session_timeline(session)),
         ("How quickly", stage_times(session)),
         ("Further languages", extra_targets(session)),
+        ("Missed sentences", uncovered(compared)),
         ("Corrected words", corrections(session)),
         ("Church words", church_words(session)),
         ("Not shown", filtered(session)),
@@ -71,7 +79,7 @@ def report(folder: Path) -> str:
         "report.html",
         title=f"Captions of {_when(folder.name)}",
         lede=_lede(session),
-        cards=_cards(session),
+        cards=_cards(session, compared),
         # A part may be empty; then its heading is left out as well.
         sections=[(name, body) for name, body in sections if body],
         session=folder.name,
@@ -106,7 +114,7 @@ def _lede(session: ReportedSession) -> str:
             f" Half of them were there within {took.p50 / 1000:.1f} s of the last syllable,"
             f" 95 of 100 within {took.p95 / 1000:.1f} s."
         )
-        if not session.is_realtime:
+        if not session.realtime:
             says += (
                 " The recording was played as fast as the machine could, so most of that is"
                 " waiting: only real time tells how quick captions are."
@@ -114,7 +122,7 @@ def _lede(session: ReportedSession) -> str:
     return says
 
 
-def _cards(session: ReportedSession) -> list[Card]:
+def _cards(session: ReportedSession, compared: Score | None) -> list[Card]:
     """Return the session's figures, the important ones first."""
     took = spread(r.last_syllable_to_final_ms for r in session.shown)
     first = spread(r.start_to_first_text_ms for r in session.shown)
@@ -148,6 +156,12 @@ def _cards(session: ReportedSession) -> list[Card]:
                 f"half of them; 95 of 100 within {first.p95 / 1000:.1f} s",
             )
         )
+    if compared is not None and compared.wer is not None:
+        terms = compared.source_terms
+        cards.append(Card("words misheard (WER)", f"{compared.wer:.1%}", f"terms: {_share(terms)}"))
+    if compared is not None and compared.chrf is not None:
+        terms = compared.target_terms
+        cards.append(Card("translation (chrF)", f"{compared.chrf:.1f}", f"terms: {_share(terms)}"))
     if grades:
         share = f"{grades['good'] / grades.total():.0%}"
         cards.append(Card("of the captions are good", share, _counted(grades)))
@@ -172,6 +186,10 @@ def _heard(session: ReportedSession) -> str:
 
 def _counted(counts: Counter[str]) -> str:
     return ", ".join(f"{count} {name}" for name, count in counts.most_common())
+
+
+def _share(found: object) -> str:
+    return f"{getattr(found, 'found', 0)} of {getattr(found, 'of', 0)}"
 
 
 def _many(count: int, noun: str) -> str:

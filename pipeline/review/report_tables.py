@@ -13,6 +13,7 @@ from markupsafe import Markup
 from pipeline.core.languages import language
 from pipeline.core.percentiles import spread
 from pipeline.core.types import Correction
+from pipeline.evaluation.score import Score
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.records.summary import STAGES, TermTally
 from pipeline.records.translation import TranslationRecord
@@ -196,6 +197,11 @@ def second_finals(session: ReportedSession) -> Markup:
         )
     rows = [(record, session.by_id[record.id], texts[record.id]) for record in different[:_MOST]]
     return render_part(_TEMPLATE, "second_finals", session=session, says=says, rows=rows)
+
+
+def uncovered(compared: Score | None) -> Markup:
+    """Return the sentences of the reference that no caption covers."""
+    return render_part(_TEMPLATE, "uncovered", sentences=compared.uncovered if compared else ())
 
 
 def _heard(record: UtteranceRecord | None, message: CaptionMessage) -> list[tuple[str, str]]:

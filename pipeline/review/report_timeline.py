@@ -10,6 +10,7 @@ from itertools import pairwise
 import numpy as np
 from markupsafe import Markup
 
+from pipeline.evaluation.score import realtime
 from pipeline.records.events import EventRecord, RungEvent, SourceEvent
 from pipeline.records.health import RUNG_NAMES
 from pipeline.review.rendering import render_part
@@ -55,6 +56,11 @@ class ReportedSession(Session):
         spoken = [r.end_s for r in self.utterances] + [m.end_s for m in self.captions]
         return max([self.heard_s or 0.0, *spoken])
 
+    @cached_property
+    def realtime(self) -> bool:
+        """True if the audio was played in real time."""
+        return realtime(self.shown)
+
     @property
     def input(self) -> str:
         """The name of the microphone or file."""
@@ -71,7 +77,7 @@ class ReportedSession(Session):
 
     @cached_property
     def _clock(self) -> tuple[list[float], list[float]]:
-        if self.is_realtime:
+        if self.realtime:
             known = [(r.utc, r.audio_s) for r in self.health]
         else:
             known = [(r.utc, r.end_s) for r in self.utterances]

@@ -130,16 +130,6 @@ class Session:
         ends = [event.audio_s for event in self.events if isinstance(event, EndEvent)]
         return ends[-1] if ends else None
 
-    @cached_property
-    def is_realtime(self) -> bool:
-        """Whether the sound was played in real time: captions came no faster than speech."""
-        if len(self.shown) < 2:
-            return False
-        first, last = self.shown[0], self.shown[-1]
-        took = datetime.fromisoformat(last.utc) - datetime.fromisoformat(first.utc)
-        # Not 1: the last utterance may be processed more quickly than the first.
-        return took.total_seconds() > 0.9 * (last.end_s - first.end_s)
-
     @property
     def dropped(self) -> Mapping[str, int]:
         """Counts of what was lost or given up, by kind; {} without a health record."""

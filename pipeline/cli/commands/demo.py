@@ -8,14 +8,13 @@ import base64
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 import structlog
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake
 
-from pipeline.captions.subtitles import cues
 from pipeline.church.scripture import index_store
 from pipeline.cli import streams
 from pipeline.cli.browser import add_browser, open_with_token
@@ -23,7 +22,6 @@ from pipeline.cli.commands.run import SYNTHETIC, serve
 from pipeline.cli.options import Commands, add_command, add_serving, settings_of
 from pipeline.config.schema import Settings
 from pipeline.core.errors import ModelError, VersesError
-from pipeline.core.percentiles import Spread, spread
 from pipeline.core.resources import bundled
 from pipeline.core.threads import Thread
 from pipeline.daemon.context.sinks import Screen
@@ -32,7 +30,9 @@ from pipeline.models.catalog import state
 from pipeline.models.library import ModelLibrary
 from pipeline.models.registry import STARTER as STARTER_MODEL
 from pipeline.server.operator_token import token_in_force
-from pipeline.session.reader import Session
+
+if TYPE_CHECKING:
+    from pipeline.evaluation.score import Score
 
 DEMO = {"translate.source": "en", "translate.target": "es", "audio.channel": 1}
 """Settings that the demo's recording and reference demand, whatever the church has set."""
@@ -49,7 +49,9 @@ STARTER = {
 _ROBOT, _PEOPLE = "sermon", "service"
 """What is played: the starter recognizer knows the voices of the first one only."""
 _LATE_MS = 3000
-_NEXT = "Next, hear yourself: `stark-translate run`."
+_NEXT = (
+    "Next, hear yourself: `stark-translate run`. (`stark-translate demo --details`: all figures.)"
+)
 _SMALL = (
     "The translators are the small ones that ship, good for a demo and not for a service: "
     "`stark-translate budget` names better ones for this machine."
@@ -68,6 +70,7 @@ def add(commands: Commands) -> None:
     starter = "fetch nothing, and run on the models that ship, with a synthetic voice"
     option("--starter", action="store_true", help=starter)
     option("--offline", action="store_true", help="download nothing")
+    option("--details", action="store_true", help="print a table of all figures at the end")
 
 
 def _demo(arguments: argparse.Namespace) -> int:
@@ -95,34 +98,26 @@ def _demo(arguments: argparse.Namespace) -> int:
         open_with_token(token, f"{page.removesuffix('operator')}demo", directory, arguments.browser)
 
     def then(folder: Path, screen: Screen) -> None:
-        session, models = Session(folder), names_in_use(loaded.settings).values()
-        # Played faster than speech, a delay would mostly be waiting in queues.
-        live = session.shown if session.is_realtime else []
-        took = spread(record.last_syllable_to_final_ms for record in live)
-        for line in sentences(took, _misheard(session, reference), models):
+        # Imported here: a service needs none of it.
+        from pipeline.evaluation.score import score, table  # noqa: PLC0415
+
+        result, models = score(folder, reference), names_in_use(loaded.settings)
+        if arguments.details:
+            screen.show_summary(table(result, models))
+        for line in sentences(result, models.values()):
             screen.show_summary(line)
         screen.show_summary(f"The session is kept in {folder}")
 
     return serve(loaded, "demo", loop=arguments.loop, then=then, at_desk=at_desk)
 
 
-def _misheard(session: Session, reference: Path) -> float | None:
-    """Return the word error rate, 0..1 and above; None if nothing was heard."""
-    # Imported here: a service needs none of it.
-    from pipeline.evaluation.accuracy import word_error_rate  # noqa: PLC0415
-    from pipeline.evaluation.reference import read_recording  # noqa: PLC0415
-
-    recording = read_recording(reference, *session.langs.values())
-    said = recording.sentences(session.heard_s or recording.duration_s)
-    return word_error_rate(said, cues(session.messages, "source"))
-
-
-def sentences(took: Spread | None, misheard: float | None, models: Iterable[str]) -> list[str]:
+def sentences(result: Score, models: Iterable[str]) -> list[str]:
     """Say how it went, for people: how quick and how right, on what, and what is next."""
+    took = result.last_syllable_to_final
     quick = "" if took is None else f"Captions came {took.p50 / 1000:.1f} s after the last word. "
     if took is not None and took.p50 > _LATE_MS:
         quick += "That is late: this machine was too busy, or is too slow. "
-    right = math.floor(100 * (1 - min(1.0, misheard or 0.0)))
+    right = math.floor(100 * (1 - min(1.0, result.wer or 0.0)))
     told = [f"{quick}{right}% of the words were heard right."]
     if STARTER_MODEL in models:
         told.append(_SMALL)

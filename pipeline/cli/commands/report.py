@@ -31,6 +31,8 @@ def add(commands: Commands) -> None:
     """Describe the two commands."""
     parser = add_command(commands, "report", _report, _SAYS)
     add_session(parser)
+    says = "true text, such as demo/sermon.json: adds WER and chrF"
+    parser.add_argument("--reference", type=path, metavar="FILE", help=says)
     says = "file to write, .html or .pdf (report.html in the session)"
     parser.add_argument("--out", type=path, metavar="FILE", help=says)
     add_browser(parser)
@@ -45,7 +47,7 @@ def add(commands: Commands) -> None:
 def _report(arguments: argparse.Namespace) -> int:
     folder = session_of(arguments)
     out: Path = arguments.out or folder / "report.html"
-    _write(out, report(folder))
+    _write(out, report(folder, arguments.reference))
     print(f"{folder.name} is in {out}", file=sys.stderr)
     # Resolved: a relative path has no address.
     open_page(out.resolve().as_uri(), arguments.browser)

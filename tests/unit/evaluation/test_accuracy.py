@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pipeline.captions.subtitles import Cue
-from pipeline.evaluation.accuracy import chrf_and_bleu, word_error_rate
+from pipeline.evaluation.accuracy import Found, chrf_and_bleu, terms, uncovered, word_error_rate
 from pipeline.evaluation.reference import Sentence
 
 TOLD = [
@@ -58,3 +58,21 @@ def test_text_outside_every_section_belongs_to_the_one_before_it() -> None:
 def test_without_speech_there_is_nothing_to_compare() -> None:
     assert word_error_rate([], said()) is None
     assert chrf_and_bleu([], read()) == (None, None)
+    assert terms([], said(), "source") == Found(0, 0)
+    assert uncovered([], said()) == []
+
+
+def test_half_of_a_sentence_must_be_covered_by_captions_together() -> None:
+    pieces = [Cue(1.0, 1.5, "Grace"), Cue(2.0, 2.5, "peace"), *said()[1:]]
+    assert uncovered(TOLD, pieces) == []
+    assert uncovered(TOLD, pieces[1:]) == ["Grace and peace."]
+    assert uncovered(TOLD, []) == [each.source for each in TOLD]
+
+
+def test_a_term_counts_where_it_was_said_and_as_a_word() -> None:
+    assert terms(TOLD, said(), "source") == Found(3, 3)
+    assert terms(TOLD, read(), "target") == Found(3, 3)
+    disgrace = [Cue(1.0, 3.0, "Disgrace and peace."), *said()[1:]]
+    assert terms(TOLD, disgrace, "source") == Found(2, 3)
+    elsewhere = [*said()[1:], Cue(6.0, 7.0, "Grace and peace.")]
+    assert terms(TOLD, elsewhere, "source") == Found(2, 3)

@@ -9,8 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from pipeline.core.errors import SessionError
+from pipeline.core.resources import bundled
 from pipeline.core.types import Correction
-from pipeline.records.events import EndEvent, FaultEvent, RuleEvent
+from pipeline.records.events import EndEvent, FaultEvent, Record, RuleEvent
 from pipeline.review.report import report
 from scripts.support.journal import BEGAN, message, record, session, utc
 from scripts.support.records import health_record
@@ -122,6 +124,22 @@ def test_an_empty_session_has_a_page_too(tmp_path: Path) -> None:
     text = Reader(report(session(tmp_path, [], "an odd name"))).text
     assert "Captions of an odd name" in text
     assert "0 captions in 0 s." in text
+
+
+def test_a_reference_adds_what_was_misheard(tmp_path: Path) -> None:
+    captions = [message(1, "Welcome, my friends, and good morning.", "Bienvenidos.", start_s=0.8)]
+    records: list[Record] = [
+        record(1, captions[0].source.text, "Bienvenidos.", normalized_erasure=0.0),
+        health_record(utc=utc(0), audio_s=0.0),
+        EndEvent(utc=utc(9), unfinished=0, audio_s=7.0),
+    ]
+    folder = session(tmp_path, captions, records=records)
+    text = Reader(report(folder, bundled("demo", "sermon.json"))).text
+    assert "words misheard (WER)" in text
+    assert "translation (chrF)" in text
+    assert "Missed sentences" in text
+    with pytest.raises(SessionError, match="reference-unreadable"):
+        report(folder, tmp_path / "nothing.json")
 
 
 @pytest.mark.slow

@@ -37,7 +37,7 @@ def service(*more: Record, **fields: Any) -> ReportedSession:
 
 def test_in_real_time_the_clock_is_that_of_the_health_records() -> None:
     session = service(health(0), health(100, audio_s=90.0))
-    assert session.is_realtime
+    assert session.realtime
     assert session.at_s(utc(50)) == 45.0
     assert session.at_s(utc(500)) == 90.0
 
@@ -45,7 +45,7 @@ def test_in_real_time_the_clock_is_that_of_the_health_records() -> None:
 def test_a_file_played_fast_is_placed_by_its_utterances() -> None:
     records = [record(n, "said", "dicho", end_s=100.0 * n, utc=utc(2.0 * n)) for n in range(1, 10)]
     session = told([], [*records, health(1, audio_s=900.0)])
-    assert not session.is_realtime
+    assert not session.realtime
     assert session.at_s(utc(4)) == 200.0
 
 

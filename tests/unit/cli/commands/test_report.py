@@ -25,6 +25,8 @@ def test_the_page_is_kept_beside_the_session_or_where_asked(
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert page == (folder / "report.html").read_text(encoding="utf-8")
     assert "Gracia" in page
+    assert main(["report", "last", "--reference", "nothing.json"]) == 1
+    assert capsys.readouterr().err.strip().endswith("[reference-unreadable]")
 
 
 def test_the_page_is_kept_beside_the_sessions_or_where_asked(
