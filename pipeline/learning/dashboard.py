@@ -17,7 +17,9 @@ from pipeline.evaluation.word_errors import word_error_rate
 from pipeline.learning.compare import read_comparisons
 from pipeline.learning.cycle import read_focus
 from pipeline.learning.data.folder import DataFolder
+from pipeline.learning.data.harvest import Harvest
 from pipeline.learning.deploy import read_deployments
+from pipeline.learning.focus import terms_misheard
 from pipeline.records.events import BrokenEvent, FaultEvent
 from pipeline.review.rendering import render_page
 from pipeline.review.store import Reviewed, read_decisions
@@ -26,6 +28,8 @@ from pipeline.review.wording import GRADES
 from pipeline.session.reader import Session, started
 
 _BINS = 10
+_GOAL_S = 0.8
+"""From the last syllable to the caption, for 95 of 100."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +46,8 @@ class ServiceFigures:
     """Share of the captions that are good (`GRADES`), 0..1."""
     wer: float | None
     """Of what a person has reviewed: words that were heard wrongly, 0..1 and above."""
+    terms: float | None
+    """The same of the church's words, 0..1."""
     reviewed_minutes: float
     dictionary: int
     """Corrections by the dictionary."""
@@ -52,8 +58,8 @@ class ServiceFigures:
     """Of each translation, 0..1."""
 
 
-def figures(folder: Path) -> ServiceFigures:
-    """Return a session's figures. Raises SessionError."""
+def figures(folder: Path, found: Harvest | None = None) -> ServiceFigures:
+    """Return a session's figures; `found` is what was collected of it. Raises SessionError."""
     session = Session(folder)
     shown = session.shown
     decided = [each for each in read_decisions(folder).values() if each.outcome != "open"]
@@ -71,6 +77,7 @@ def figures(folder: Path) -> ServiceFigures:
         p95_s=round(took.p95 / 1000, 2) if took else None,
         good=grades["good"] / grades.total() if grades else None,
         wer=_wer(session, decided),
+        terms=_terms(found) if found else None,
         reviewed_minutes=round(sum(lengths.get(each.id, 0.0) for each in decided) / 60, 1),
         dictionary=sum(len(record.corrections) for record in session.utterances),
         faults=len(troubles),
@@ -88,7 +95,8 @@ def dashboard(folders: Sequence[Path], data: DataFolder) -> str:
     unread: list[str] = []
     for folder in folders:
         try:
-            told = figures(folder)
+            collected = data.session_file(folder.name).exists()
+            told = figures(folder, data.harvest(folder.name) if collected else None)
             if told.captions:  # a start that failed is no service
                 services.append(told)
         except SessionError as error:
@@ -116,30 +124,47 @@ def day(name: str) -> str:
 
 def _charts(services: Sequence[ServiceFigures]) -> list[tuple[str, str, object]]:
     """Return (title, what it says, drawing) of each chart that has anything to draw."""
-    told: list[tuple[str, str, list[float | None], float]] = [
+    told: list[tuple[str, str, list[float | None], float, float | None]] = [
         (
             "Words misheard",
             "Of what people have reviewed: of 100 words, how many were heard wrongly.",
             [None if each.wer is None else 100 * each.wer for each in services],
             10.0,
+            None,
+        ),
+        (
+            "Church words misheard",
+            "Of 100 words of the dictionary that were said in what people have reviewed.",
+            [None if each.terms is None else 100 * each.terms for each in services],
+            10.0,
+            None,
         ),
         (
             "How quickly",
-            "Seconds from the last syllable to the caption: 95 of 100 were there within.",
+            "Seconds from the last syllable until 95 of 100 captions were there; goal: the band.",
             [each.p95_s for each in services],
             2.0,
+            _GOAL_S,
         ),
         (
             "Good captions",
             "Of 100 captions, how many need no second look.",
             [None if each.good is None else 100 * each.good for each in services],
             100.0,
+            None,
+        ),
+        (
+            "What went wrong",
+            "Faults of each service; its report names them.",
+            [float(each.faults) or None for each in services],
+            5.0,
+            None,
         ),
     ]
     names = [day(each.name) for each in services]
     made: list[tuple[str, str, object]] = [
-        (title, says, columns(list(zip(names, values, strict=True)), top, title))
-        for title, says, values, top in told
+        (title, says, columns(list(zip(names, values, strict=True)), top, title, goal))
+        for title, says, values, top, goal in told
         if any(value is not None for value in values)
     ]
     estimates = [value for each in services for value in each.estimates]
@@ -151,6 +176,12 @@ def _charts(services: Sequence[ServiceFigures]) -> list[tuple[str, str, object]]
         says = "How sure the translators were, from 0 to 1, and how many captions they made so."
         made.append(("How sure", says, columns(bins, 10.0, "How sure")))
     return made
+
+
+def _terms(found: Harvest) -> float | None:
+    """Return the share of the church's words that were misheard, of what was reviewed."""
+    said, misheard = terms_misheard(pair for pair in found.pairs if pair.source == "review")
+    return misheard.total() / said.total() if said else None
 
 
 def _wer(session: Session, decided: Sequence[Reviewed]) -> float | None:

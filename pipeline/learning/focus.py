@@ -68,13 +68,19 @@ def find_focus(pairs: Sequence[LearningPair], utc: str) -> Focus:
     )
 
 
-def _terms(pairs: Iterable[LearningPair]) -> tuple[TermFocus, ...]:
-    """Return the terms that were misheard most: said, and not in what was recognized."""
+def terms_misheard(pairs: Iterable[LearningPair]) -> tuple[Counter[str], Counter[str]]:
+    """Return how often each term was said, and how often it is not in what was recognized."""
     said, misheard = Counter[str](), Counter[str]()
     for pair in pairs:
         said.update(pair.terms)
         heard = set(terms_in(pair.heard, pair.terms))
         misheard.update(term for term in pair.terms if term not in heard)
+    return said, misheard
+
+
+def _terms(pairs: Iterable[LearningPair]) -> tuple[TermFocus, ...]:
+    """Return the terms that were misheard most."""
+    said, misheard = terms_misheard(pairs)
     ranked = sorted(
         misheard, key=lambda term: (-misheard[term], -misheard[term] / said[term], term)
     )

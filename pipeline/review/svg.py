@@ -101,14 +101,21 @@ def timeline(length_s: float, lanes: Sequence[Lane]) -> Markup:
 
 
 def columns(
-    values: Sequence[tuple[str, float | None]], top: float, says: str, height: int = 180
+    values: Sequence[tuple[str, float | None]],
+    top: float,
+    says: str,
+    goal: float | None = None,
+    height: int = 180,
 ) -> Markup:
     """Return a column for each (label, value), none where the value is None.
 
-    `top` is the least height of the axis, in the values' unit.
+    `top` is the least height of the axis, in the values' unit; a band reaches up to `goal`.
     """
     top = max([top, *(value for _, value in values if value is not None)])
     content: list[Markup] = []
+    if goal is not None:
+        tall = goal / top * (height - 20)
+        content.append(_box(_LEFT, height - tall, _PLOT, tall, "lane"))
     for share in (0.0, 0.5, 1.0):
         y = height - share * (height - 20)
         content.append(_line(_LEFT, y, _LEFT + _PLOT, y, "grid"))

@@ -40,12 +40,19 @@ def test_a_service_in_figures(folders: list[Path]) -> None:
 def test_the_page_tells_what_to_look_at_next(folders: list[Path], tmp_path: Path) -> None:
     data = DataFolder(tmp_path / "learning")
     assert "What to look at next" not in dashboard(folders, data)
+    assert "Church words misheard" not in dashboard(folders, data)
     rule = Rule("esther", ("as tar",), "Esther")
     with data.hold():
         collect(data, folders, CollectSettings(rules=[rule], speaker="<Ana>"))
         keep_focus(data)
+    assert figures(folders[0], data.harvest(NAME)).terms == 1.0, "extra was heard for Esther"
     page = dashboard(folders, data)
-    for said in ("What to look at next", "Esther: misheard", "&lt;Ana&gt; is heard worst"):
+    for said in (
+        "What to look at next",
+        "Esther: misheard",
+        "&lt;Ana&gt; is heard worst",
+        "Church words misheard",
+    ):
         assert said in page
     assert "<Ana>" not in page
 
@@ -77,6 +84,7 @@ def test_the_page_tells_of_all_services_and_models(folders: list[Path], tmp_path
         "chrF++",
     ):
         assert said in page
+    assert "What went wrong" not in page.split("<table>")[0], "nothing did"
     assert "<script" not in page
     assert "&lt;script&gt;" in page
     assert "default-src &#39;none&#39;" in page or "default-src 'none'" in page

@@ -13,6 +13,7 @@ from pipeline.review.svg import (
     Bar,
     Lane,
     clock,
+    columns,
     join,
     printable,
     tag,
@@ -51,6 +52,15 @@ def test_bars_lie_at_their_time() -> None:
     assert "captions" in labels(plot)
     assert {"0:00", "0:10", "1:40"} <= set(labels(plot))
     assert [a.get("href") for a in ET.fromstring(plot).iter("a")] == ["#u1"]
+
+
+def test_the_goal_is_a_band_behind_the_columns() -> None:
+    plot = columns([("then", 0.5), ("now", None), ("later", 2.0)], 1.0, "How quickly", 1.0)
+    (band,) = shapes(plot, "lane")
+    first, highest = shapes(plot, "count")
+    assert band["height"] == pytest.approx(2 * first["height"], abs=0.2)
+    assert band["height"] == pytest.approx(highest["height"] / 2, abs=0.2)
+    assert shapes(columns([("then", 0.5)], 1.0, "How quickly"), "lane") == []
 
 
 @pytest.mark.parametrize("length_s", [0, 1, 59, 3600, 90_000])
