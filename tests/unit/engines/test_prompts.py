@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from hashlib import sha256
 from typing import Literal
 
 import pytest
@@ -34,6 +35,22 @@ def test_translategemma_byte_for_byte() -> None:
     other = whole(render("translategemma", "은혜", "ko", "ht"))
     assert "professional Korean (ko) to Haitian Creole (ht) translator" in other
     assert "text into Haitian Creole:\n\n\n은혜<end_of_turn>" in other
+
+
+def test_translategemma_is_asked_as_its_published_template_asks() -> None:
+    """Of the template nothing but what it renders is kept here, by its hash: the text is Google's.
+
+    Two public copies of chat_template.jinja render the same; the SHA-256 of their words, joined by
+    single spaces, is 1270b1f469c0c1bf9b54cb5519b0affd27b89d9cfbbb289ecac59919cc9f99fe.
+    """
+    said = "For God so loved the world."
+    ours = "".join(
+        whole(render("translategemma", said, "en", code))
+        + whole(render("translategemma", said, code, "en"))
+        for code in ["es", "fr", "pt", "de", "it", "ko", "zh", "uk", "ru", "pl", "tl", "vi", "ar"]
+    )
+    rendered = "08cd18d612d3936260a612054e00a5fb47b4a1367bdb42dae4834f97445b000d"
+    assert sha256(ours.encode()).hexdigest() == rendered
 
 
 def test_starter_byte_for_byte() -> None:
