@@ -24,6 +24,20 @@ def main_pid(machine: Machine) -> str:
     return pid if pid != "0" and machine.show("ActiveState") == "active" else ""
 
 
+def learn_by_timer(machine: Machine, name: str, soon: str, leaves: str) -> None:
+    """Have learning done by one of its timers, with the clock moved up to it."""
+    timer, service = (f"stark-translate-{name}.{kind}" for kind in ("timer", "service"))
+    machine.write(f"/etc/systemd/system/{timer}.d/test.conf", f"{soon}\nRandomizedDelaySec=0")
+    # At the lowest of all priorities it would wait for whatever else this machine does.
+    hurry = "[Service]\nCPUSchedulingPolicy=other\nNice=0\nCPUWeight=100"
+    machine.write(f"/etc/systemd/system/{service}.d/test.conf", hurry)
+    machine.ok(f"rm -f {leaves}; systemctl daemon-reload && systemctl start {timer}")
+    machine.until(lambda: machine.run(f"ls {leaves}").returncode == 0, f"{name} by its timer")
+    machine.ok(f"systemctl stop {timer}")
+    machine.until(lambda: machine.show("ActiveState", service) == "inactive", f"the end of {name}")
+    assert machine.show("Result", service) == "success"
+
+
 def test_a_service_from_its_installation_to_its_end(tmp_path: Path) -> None:
     needs_program("unshare", "nsenter", "systemd-sysusers")
     spoken, rate = soundfile.read(SERMON, dtype="int16")
@@ -87,6 +101,19 @@ def test_a_service_from_its_installation_to_its_end(tmp_path: Path) -> None:
         church.ok(f"systemctl daemon-reload && systemctl restart {stop}")
         church.until(lambda: church.show("ActiveState") == "inactive", "the end by a timer")
         church.ok(f"systemctl stop {stop}")
+
+        # What was said is learnt from on Mondays, and by the month.
+        learn, train = (f"stark-translate-{name}.timer" for name in ("learn", "train"))
+        church.ok(f"systemctl enable --now {learn} {train}")
+        assert church.show("NextElapseUSecRealtime", learn).startswith("Mon ")
+        assert church.show("NextElapseUSecRealtime", train).startswith("Tue ")
+        church.ok(f"systemctl stop {learn} {train}")
+        kept, venv = "/var/lib/stark-translate", "/srv/stark-translate/.venv/bin"
+        learn_by_timer(church, "learn", soon, f"{kept}/sessions/dashboard.html")
+        assert church.ok(f"cat {kept}/learning/ledger.jsonl")
+        church.ok(f"mkdir -p {venv} && ln -s /opt/stark-translate/venv/bin/stark-translate {venv}")
+        learn_by_timer(church, "train", soon, f"{kept}/learning/focus.json")
+
         church.write(f"/etc/systemd/system/{start}.d/test.conf", soon)
         church.ok(f"systemctl daemon-reload && systemctl restart {start}")
         church.until(lambda: main_pid(church), "the start by a timer")

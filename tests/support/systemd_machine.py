@@ -1,6 +1,7 @@
 """A machine of its own for the service: systemd as process 1 of new namespaces.
 
-/etc, /opt, /run, /tmp and /var are its own and gone with it; the rest is this machine's, to read.
+/etc, /opt, /run, /srv, /tmp and /var are its own and gone with it; the rest is this machine's, to
+read.
 """
 
 from __future__ import annotations
@@ -112,7 +113,7 @@ def machine(folder: Path) -> Iterator[Machine]:
             "mount -t tmpfs -o mode=755 tmpfs /mnt",
             *(f"mkdir -p {to}; mount --bind {shlex.quote(at)} {to}" for at, to in binds),
             "cp -a /etc /usr/lib/sysusers.d /mnt; rm -rf /mnt/etc/systemd/system",
-            *(f"mount -t tmpfs -o mode=755 tmpfs {at}" for at in ("/run", "/var", "/opt")),
+            *(f"mount -t tmpfs -o mode=755 tmpfs {at}" for at in ("/run", "/var", "/opt", "/srv")),
             "mount -t tmpfs -o mode=1777 tmpfs /tmp; mkdir -p /var/{lib,log,cache,tmp}",
             "mount --bind /mnt/etc /etc; mkdir -p " + UNITS,
             "mount --bind /mnt/sysusers.d /usr/lib/sysusers.d",

@@ -12,7 +12,10 @@ from pathlib import Path
 import pytest
 import structlog
 
-from pipeline.engines.llama_cpp.gemma import Gemma
+from pipeline.config.loader import load
+from pipeline.engines.process.factory import final_spec, translator_process
+from pipeline.engines.specification import FINAL
+from pipeline.tuning.budget import SERVICE_BYTES, Writing, total, writing_needs
 from tests.support.needs import needs_file, needs_train_extra
 from tests.support.paths import ROOT
 
@@ -75,7 +78,7 @@ def number_in(head: bytes, form: str, key: str, behind: int) -> int:
     return found[0]
 
 
-def test_a_model_of_its_shape_is_merged_converted_quantized_and_speaks(
+def test_a_model_of_its_shape_is_merged_converted_quantized_and_served(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     needs_file(LLAMA_CPP / converting.SCRIPT)
@@ -104,6 +107,17 @@ def test_a_model_of_its_shape_is_merged_converted_quantized_and_speaks(
         head = file.read(20_000)
     assert number_in(head, "<I", "gemma3.attention.sliding_window", 4) == 1024
     assert number_in(head, "<Q", "tokenizer.ggml.tokens", 8) == VOCABULARY
-    engine = Gemma(made, prompt="translategemma", source="en", target="es", deadline_s=600.0)
+    # As a service has it: in a process of its own, and asked in the way that its name calls for.
+    flags = {"translate.final.engine": "gemma", "translate.final.model": str(made)}
+    settings = load(flags=flags | {"translate.final.deadline_s": 60}).settings
+    engine = translator_process(settings, final_spec(settings), FINAL, restarts=False)
+    assert engine is not None
     engine.load()
-    assert engine.translate(ASKED).text == ANSWER
+    try:
+        assert engine.translate(ASKED).text == ANSWER
+        needs = writing_needs(
+            Writing(made.stem, made.stat().st_size, context=2048, batch=32, on_gpu=False)
+        )
+        assert made.stat().st_size < engine.memory_bytes < total(needs, "ram") + SERVICE_BYTES
+    finally:
+        engine.close()
