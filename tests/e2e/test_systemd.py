@@ -29,7 +29,8 @@ def learn_by_timer(machine: Machine, name: str, soon: str, leaves: str) -> None:
     timer, service = (f"stark-translate-{name}.{kind}" for kind in ("timer", "service"))
     machine.write(f"/etc/systemd/system/{timer}.d/test.conf", f"{soon}\nRandomizedDelaySec=0")
     # At the lowest of all priorities it would wait for whatever else this machine does.
-    hurry = "[Service]\nCPUSchedulingPolicy=other\nNice=0\nCPUWeight=100"
+    hurry = "[Service]\nCPUSchedulingPolicy=other\nNice=0\nCPUWeight=100\n"
+    hurry += f"StandardOutput=append:/mnt/test/{name}.log\nStandardError=inherit"
     machine.write(f"/etc/systemd/system/{service}.d/test.conf", hurry)
     machine.ok(f"rm -f {leaves}; systemctl daemon-reload && systemctl start {timer}")
     machine.until(lambda: machine.run(f"ls {leaves}").returncode == 0, f"{name} by its timer")
