@@ -30,6 +30,9 @@ _TRANSLATEGEMMA = (
     "Please translate the following {source} text into {target}:\n\n\n"
 )
 
+_TAUGHT = {"Haitian Creole": "Haitian", "Khmer": "Central Khmer"}
+"""Languages that TranslateGemma's template names otherwise than people do."""
+
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
@@ -64,7 +67,8 @@ def render(
         text = borrowed(text.strip(), source, target) if borrows else text.strip()
         text = starter_text(text, target)
     else:
-        head = _TRANSLATEGEMMA.format(**names, source_code=source, target_code=target)
+        taught = {side: _TAUGHT.get(name, name) for side, name in names.items()}
+        head = _TRANSLATEGEMMA.format(**taught, source_code=source, target_code=target)
     # The text apart from the control tokens around it: it is tokenized as mere letters.
     return Prompt(head, text.strip(), f"{END_OF_TURN}\n<start_of_turn>model\n")
 

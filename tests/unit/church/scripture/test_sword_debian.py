@@ -9,6 +9,7 @@ import pytest
 
 from pipeline.church.scripture import editions, sword
 from pipeline.church.scripture.numbering import renumbered
+from tests.support.needs import needs_file
 
 MODULES = Path(os.environ.get("SWORD_PATH", "/usr/share/sword"), "mods.d")
 
@@ -25,8 +26,7 @@ def letters(text: str) -> str:
 def test_every_verse_is_found_under_our_number(name: str, edition: str, places: int) -> None:
     """The Spanish one counts otherwise in 15 books; psalms begin with their titles."""
     conf = MODULES / f"{name}.conf"
-    if not conf.exists():
-        pytest.skip("sword-text-kjv and sword-text-sparv are not installed")
+    needs_file(conf)
     ours, theirs = editions.load(edition).verses, sword.read(conf)
     assert (theirs.keys() == ours.keys()) == (not places)
     counted, changed = renumbered(theirs)
