@@ -31,7 +31,7 @@ OWN = "doubt.json"
 log = structlog.get_logger()
 
 _EXACT = frozenset({"reference", "number", "negation"})
-SHARE = 1 / 3
+SHARE = 0.28
 """Of a service's finals, the worst, that are doubtful."""
 _LEAST = 0.3
 """Who is less likely wrong is not doubtful, even among the worst of a service that went well."""
