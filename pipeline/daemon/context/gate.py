@@ -79,7 +79,7 @@ def open_gate(settings: Settings, boards: Sequence[CaptionBoard], mode: Mode) ->
     targets = settings.translate.langs
     outputs = {
         lang: OutputFeed(
-            named, lambda: datetime.now(UTC), "target" if lang in targets else "source"
+            named, lambda: datetime.now(UTC), "target" if lang in targets else "source", lang
         )
         for lang, named in by_lang(settings.outputs, settings.translate.target).items()
     }
