@@ -60,6 +60,7 @@ RUN = {
     "export --lang both --out sermon.srt": 0,
     "export --out sermon.html": 0,
     "export last --lang both --out sermon.srt": 0,
+    "export last --summary --out draft.md": 0,
     "rules last": 0,
     "score last": 0,
     f"score {NAME} --estimator cometkiwi": "comet-missing",
@@ -74,6 +75,7 @@ RUN = {
     "desk --revoke 'Stream Deck'": "unknown-volunteer",
     "desk --buttons NAME": 0,
     "desk --buttons 'Stream Deck'": 0,
+    "desk --buttons Companion --companion page.companionconfig": 0,
 }
 """In a church's folder with one service: the exit code, or the code of the refusal, and why so."""
 

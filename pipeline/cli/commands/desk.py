@@ -13,7 +13,7 @@ import segno
 from pipeline.cli.browser import add_browser, link_with, open_with_token
 from pipeline.cli.companion import page
 from pipeline.cli.control_client import ask, require_port
-from pipeline.cli.options import Commands, add_command, settings_of
+from pipeline.cli.options import Commands, add_command, path, settings_of, write_bytes_out
 from pipeline.config.schema import Settings
 from pipeline.core.errors import ServerError, SessionError
 from pipeline.server.addresses import EVERYWHERE, own_address, page_address
@@ -44,8 +44,8 @@ def add(commands: Commands) -> None:
     only.add_argument("--buttons", metavar="NAME", help=says)
     says = "with --buttons: one for this notice, in the spoken language; may be repeated"
     parser.add_argument("--notice", metavar="TEXT", action="append", help=says)
-    says = "with --buttons: print a page of buttons that Bitfocus Companion can import"
-    parser.add_argument("--companion", action="store_true", help=says)
+    says = "with --buttons: write a page of them that Bitfocus Companion can import"
+    parser.add_argument("--companion", type=path, metavar="FILE", help=says)
     says = "end the access of all devices of a volunteer"
     only.add_argument("--revoke", metavar="NAME", help=says)
 
@@ -58,11 +58,11 @@ def _desk(arguments: argparse.Namespace) -> int:
         return _list(volunteers) if arguments.list else _revoke(volunteers, arguments.revoke)
     if arguments.buttons:
         notices = arguments.notice or [_NOTICE]
-        return _buttons(settings, arguments.buttons, notices, is_page=arguments.companion)
+        return _buttons(settings, arguments.buttons, notices, arguments.companion)
     return _open(settings, browser=arguments.browser)
 
 
-def _buttons(settings: Settings, name: str, notices: Sequence[str], *, is_page: bool) -> int:
+def _buttons(settings: Settings, name: str, notices: Sequence[str], out: Path | None) -> int:
     server, spoken = settings.server, settings.translate.spoken
     require_port(server)
     token = Volunteers(Path(settings.session.directory)).add(name)
@@ -74,8 +74,8 @@ def _buttons(settings: Settings, name: str, notices: Sequence[str], *, is_page: 
     for text in notices:
         asked.append((text, f"notice?text={quote_plus(text)}&lang={spoken[0]}&"))
     addresses = {says: f"{place}do/{what}token={token}" for says, what in asked}
-    if is_page:
-        print(page(name, addresses).decode())
+    if out is not None:
+        write_bytes_out(out, page(name, addresses))
     else:
         for says, address in addresses.items():
             print(f"{says:18}{address}")

@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 
 from pipeline.captions.export import DOCX, FORMATS, WHICH, Which, export, export_docx
-from pipeline.captions.subtitles import languages
+from pipeline.captions.subtitles import Side, languages
+from pipeline.captions.summary import summary
 from pipeline.cli.options import (
     Commands,
     add_command,
@@ -34,6 +35,10 @@ def add(commands: Commands) -> None:
     )
     says = "source, target or both, or the code of one of the service's languages (%(default)s)"
     option("--lang", default="target", help=says)
+    says = (
+        "write a draft of a summary instead, in Markdown: sentences of the captions, and the verses"
+    )
+    option("--summary", action="store_true", help=says)
     option("--target", default="", help="language of the translation (the first one)")
     option("--out", type=path, metavar="FILE", help="file to write (standard output)")
 
@@ -42,14 +47,17 @@ def _export(arguments: argparse.Namespace) -> int:
     folder = session_of(arguments)
     out: Path | None = arguments.out
     ending = out.suffix.removeprefix(".").lower() if out else ""
-    form = arguments.format or _form_of(out, ending)
+    form = "md" if arguments.summary else arguments.format or _form_of(out, ending)
     which, journal = _text_of(folder, arguments.lang, arguments.target)
     captions = read_journal(folder, journal)
     if not captions:
         message = f"Nothing was said in {folder.name}: there is nothing to export."
         fix = "`stark-translate sessions` lists the services; name another one."
         raise SessionError("session-empty", message, fix)
-    if form == DOCX:
+    if arguments.summary:
+        side: Side = "source" if which == "source" else "target"
+        content = summary(captions, side, title_of(folder.name)).encode(errors="replace")
+    elif form == DOCX:
         content = export_docx(captions, which, title_of(folder.name))
     else:
         # Half of a surrogate pair, from a damaged journal, has no UTF-8.

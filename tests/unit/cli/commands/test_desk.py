@@ -117,10 +117,11 @@ def test_a_page_for_companion_has_each_button_with_its_address(
     opened: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     notices = ["--notice", "Children may go", "--notice", "¿Café?"]
-    given = ["--config", "two.toml", "--port", "8123", "--companion", *notices]
+    given = ["--config", "two.toml", "--port", "8123", "--companion", "a.json", *notices]
     Path("two.toml").write_text('[translate]\nsource = ["en", "es"]\n')
     assert main(["desk", "--buttons", "Deck", *given]) == 0
-    made = json.loads(capsys.readouterr().out)
+    assert "token=" not in capsys.readouterr().out
+    made = json.loads(Path("a.json").read_bytes())
     assert (made["version"], made["type"], made["page"]["name"]) == (4, "page", "Deck")
     (connection,) = made["instances"]
     assert made["instances"][connection]["instance_type"] == "generic-http"

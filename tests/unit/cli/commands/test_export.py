@@ -51,6 +51,15 @@ def test_each_language_of_a_service_is_exported_by_its_name(
     assert "There is: en, es, fr. [session-lang]" in capsys.readouterr().err
 
 
+def test_a_summary_is_a_draft_for_who_is_at_the_machine(
+    sessions: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["export", "last", "--summary"]) == 0
+    assert capsys.readouterr().out.startswith("# 22 November 2026\n\n*A draft ")
+    assert main(["export", "last", "--summary", "--out", "draft.md"]) == 0
+    assert (sessions.parent / "draft.md").read_text().startswith("# 22 November 2026\n")
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "named"),
     [
