@@ -91,6 +91,7 @@ NOT_RUN = {
     "tune": "minutes of measuring: tests/unit/cli/commands/test_tune.py",
     "models pull": "the hub: tests/unit/cli/commands/test_models.py",
     "verses build": "5 s: tests/unit/cli/commands/test_verses.py",
+    "export last --out sermon.mp3": "a voice: tests/unit/cli/commands/test_export.py",
     "export last --target": "a service in French: tests/unit/cli/commands/test_export.py",
     "score SESSION": "as score last",
     "score last --embedding": "a model of the hub: tests/unit/cli/commands/test_score.py",

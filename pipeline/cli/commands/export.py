@@ -1,9 +1,11 @@
-"""`export`: write a session's captions as subtitles, text, a page, a table or JSON."""
+"""`export`: write a session's captions as subtitles, text, a page, a table, JSON or speech."""
 
 from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 
 from pipeline.captions.export import DOCX, FORMATS, WHICH, Which, export, export_docx
@@ -15,12 +17,18 @@ from pipeline.cli.options import (
     add_session,
     path,
     session_of,
+    settings_of,
     write_bytes_out,
 )
+from pipeline.config.loader import changed
+from pipeline.config.schema import Settings
 from pipeline.core.errors import SessionError, UsageError
+from pipeline.protocol.caption import CaptionMessage
 from pipeline.session.past_services import title_of
 from pipeline.session.reader import extra_targets, read_journal
 
+MP3 = "mp3"
+"""Spoken by the church's voice."""
 _SAME = {"htm": "html", "markdown": "md"}
 _SAYS = "Export a session as subtitles, text, web page, table or JSON."
 
@@ -31,7 +39,9 @@ def add(commands: Commands) -> None:
     add_session(parser)
     option = parser.add_argument
     option(
-        "--format", choices=[*FORMATS, DOCX], help="file format (from the ending of FILE, else srt)"
+        "--format",
+        choices=[*FORMATS, DOCX, MP3],
+        help="file format (from the ending of FILE, else srt)",
     )
     says = "source, target or both, or the code of one of the service's languages (%(default)s)"
     option("--lang", default="target", help=says)
@@ -57,6 +67,12 @@ def _export(arguments: argparse.Namespace) -> int:
     if arguments.summary:
         side: Side = "source" if which == "source" else "target"
         content = summary(captions, side, title_of(folder.name)).encode(errors="replace")
+    elif form == MP3:
+        if which != "target":
+            told = "The voice says translations: leave --lang out, or name a language."
+            raise UsageError("export-format", told)
+        lang = languages(captions)["target"]
+        content = _spoken(settings_of(arguments).settings, captions, lang)
     elif form == DOCX:
         content = export_docx(captions, which, title_of(folder.name))
     else:
@@ -69,6 +85,20 @@ def _export(arguments: argparse.Namespace) -> int:
         return 0
     sys.stdout.buffer.write(content)
     return 0
+
+
+def _spoken(settings: Settings, captions: Sequence[CaptionMessage], lang: str) -> bytes:
+    """Return captions as the church's voice says them. Raises ConfigError, ModelError, EngineError."""
+    # Imported here: no other format needs an engine.
+    from pipeline.engines.process.factory import speaker_process  # noqa: PLC0415
+    from pipeline.voice.recording import recorded  # noqa: PLC0415
+
+    wanted = changed(settings, {"speech.enabled": True, "speech.languages": (lang,)})
+    speaker = speaker_process(wanted, restarts=False)
+    assert speaker is not None  # noqa: S101 - it is enabled
+    with closing(speaker):
+        speaker.load()
+        return b"".join(recorded(captions, lang, speaker))
 
 
 def _text_of(folder: Path, lang: str, target: str) -> tuple[Which, str]:
@@ -96,10 +126,10 @@ def _text_of(folder: Path, lang: str, target: str) -> tuple[Which, str]:
 def _form_of(out: Path | None, ending: str) -> str:
     """Return the format of a file's ending. Raises UsageError for one that is not what it says."""
     form = _SAME.get(ending, ending) if out else "srt"
-    if form not in {*FORMATS, DOCX}:
+    if form not in {*FORMATS, DOCX, MP3}:
         message = (
             f"{out}: there is no format called {ending!r}." if ending else f"{out}: no ending."
         )
-        known = ", ".join(f".{name}" for name in (*FORMATS, DOCX))
+        known = ", ".join(f".{name}" for name in (*FORMATS, DOCX, MP3))
         raise UsageError("export-format", message, f"End it in {known}, or give --format.")
     return form

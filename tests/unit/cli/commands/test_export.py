@@ -8,12 +8,15 @@ import sys
 import zipfile
 from pathlib import Path
 
+import av
+import numpy as np
 import pytest
 
 from pipeline.cli.main import main
 from pipeline.protocol.codec import encode
 from scripts.support.journal import message, session
 from scripts.support.program import environment
+from tests.support.needs import needs_program
 
 
 @pytest.fixture
@@ -58,6 +61,21 @@ def test_a_summary_is_a_draft_for_who_is_at_the_machine(
     assert capsys.readouterr().out.startswith("# 22 November 2026\n\n*A draft ")
     assert main(["export", "last", "--summary", "--out", "draft.md"]) == 0
     assert (sessions.parent / "draft.md").read_text().startswith("# 22 November 2026\n")
+
+
+def test_the_voice_says_a_service_when_it_is_over(
+    sessions: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    needs_program("espeak-ng")
+    (sessions.parent / "config.toml").write_text('[speech]\nengine = "espeak"\n')
+    assert main(["export", "last", "--out", "a.mp3"]) == 0
+    with av.open(str(sessions.parent / "a.mp3")) as sound:
+        frames = [frame.to_ndarray()[0] for frame in sound.decode(audio=0)]
+    heard = np.concatenate(frames)
+    assert 0.5 < len(heard) / 24_000 < 3.0
+    assert float(np.abs(heard).max()) > 0.05
+    assert main(["export", "last", "--lang", "source", "--format", "mp3"]) == 2
+    assert "[export-format]" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
