@@ -30,7 +30,7 @@ from pipeline.session.reader import extra_targets, read_journal
 MP3 = "mp3"
 """Spoken by the church's voice."""
 _SAME = {"htm": "html", "markdown": "md"}
-_SAYS = "Export a session as subtitles, text, web page, table or JSON."
+_SAYS = "Export a session as subtitles, text, web page, table, JSON or speech."
 
 
 def add(commands: Commands) -> None:
@@ -88,7 +88,7 @@ def _export(arguments: argparse.Namespace) -> int:
 
 
 def _spoken(settings: Settings, captions: Sequence[CaptionMessage], lang: str) -> bytes:
-    """Return captions as the church's voice says them. Raises ConfigError, ModelError, EngineError."""
+    """Return captions as the church's voice says them, or raise what keeps it from that."""
     # Imported here: no other format needs an engine.
     from pipeline.engines.process.factory import speaker_process  # noqa: PLC0415
     from pipeline.voice.recording import recorded  # noqa: PLC0415
@@ -110,7 +110,7 @@ def _text_of(folder: Path, lang: str, target: str) -> tuple[Which, str]:
     which: Which = "target"
     if lang in WHICH:
         which = lang
-    elif lang == known.get("source"):
+    elif lang == known.get("source") and lang not in extra:
         which = "source"
     else:
         target = lang

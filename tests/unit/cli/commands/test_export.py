@@ -50,6 +50,11 @@ def test_each_language_of_a_service_is_exported_by_its_name(
     for target, text in {"fr": "La grâce", "es": "Gracia", "": "Gracia"}.items():
         assert main(["export", "last", "--format", "txt", "--target", target]) == 0
         assert capsys.readouterr().out == f"{text}\n"
+    english = message(1, "Gracias", "Thank you", start_s=1.0, end_s=3.0, lang="en")
+    (folder / "captions.en.jsonl").write_bytes(encode(english) + b"\n")  # it is spoken as well
+    assert main(["export", "last", "--format", "txt", "--lang", "en"]) == 0
+    assert capsys.readouterr().out == "Thank you\n"
+    (folder / "captions.en.jsonl").unlink()
     assert main(["export", "last", "--target", "de"]) == 1
     assert "There is: en, es, fr. [session-lang]" in capsys.readouterr().err
 
