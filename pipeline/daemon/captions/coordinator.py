@@ -136,9 +136,12 @@ class CaptionCoordinator:
             if is_again and caption.id not in self._hidden:
                 self._hidden.append(caption.id)
                 self.publish(self._board.hide(caption.id))
-            elif not is_again:
+                return track
+            if not is_again:
                 self._hidden.remove(caption.id)
-                self.publish(self._board.unhide(caption.id))
+                self._board.unhide(caption.id)
+            if (message := self._board.message(caption.id)).target.text:
+                self.publish(message)
         return track
 
     @property

@@ -418,7 +418,8 @@ def test_what_was_hidden_wrongly_is_brought_back_and_stays(tmp_path: Path) -> No
     hall.recorder.close(5)
 
 
-def test_who_goes_on_with_something_new_is_shown_whole(tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_shown", [False, True])
+def test_who_goes_on_with_something_new_is_shown_whole(tmp_path: Path, *, is_shown: bool) -> None:
     hall = Interpreted(tmp_path, "hidden")
     pcm = np.zeros(16_000, np.float32)
     first = Utterance(2, 1, True, "silence", 64_000, 80_000, pcm, closed_s=1.0, can_resume=True)
@@ -432,8 +433,11 @@ def test_who_goes_on_with_something_new_is_shown_whole(tmp_path: Path) -> None:
     hall.targets.take(first)
     hall.targets.take(final(first, again))
     assert hall.texts()["es"] == FIRST["es"]
+    if is_shown:
+        hall.commands.obey(command("show", id=2))
     hall.targets.take(replace(longer, revision=2, final=False, cause="resumed"))
     hall.targets.take(longer)
     hall.targets.take(final(longer, more))
     assert hall.texts()["es"] == [*FIRST["es"], more]
+    assert hall.screen.messages[-1].target.text == more
     hall.recorder.close(5)
