@@ -8,12 +8,12 @@ from pipeline.captions.summary import summary
 from pipeline.core.types import Verse
 from scripts.support.journal import message
 
-CENTRAL = "La gracia de Dios alcanza a quien confiesa su pecado delante de Él."
+CENTRAL = "Quien confiesa su pecado recibe la gracia y el perdón de Dios."
 TOLD = [
     "Buenos días a todos, y gracias por venir con esta lluvia.",
-    CENTRAL,
+    "La gracia de Dios alcanza a quien confiesa su pecado delante de Él.",
     "El aparcamiento del fondo está cerrado hasta el domingo que viene.",
-    "Quien confiesa su pecado recibe la gracia y el perdón de Dios.",
+    CENTRAL,
     "Amén.",
     "Mi abuela guardaba las llaves en una lata azul de galletas.",
 ]
@@ -24,7 +24,7 @@ def test_of_each_part_the_sentence_that_is_most_about_the_service() -> None:
     lines = summary(messages, "target", "22 November 2026").splitlines()
     assert lines[0] == "# 22 November 2026"
     sentences = [line for line in lines if line.startswith("- ")]
-    assert f"- {CENTRAL} (No. 2, 0:00:20)" in sentences
+    assert sentences[0] == f"- {CENTRAL} (No. 4, 0:00:40)"
     assert 1 < len(sentences) <= 8
     for line in sentences:
         text, _, place = line.removeprefix("- ").rpartition(" (No. ")
