@@ -408,7 +408,7 @@ def test_an_interpreter_is_recorded_and_shown_unless_the_settings_say_otherwise(
 def test_what_was_hidden_wrongly_is_brought_back_and_stays(tmp_path: Path) -> None:
     hall = Interpreted(tmp_path, "hidden")
     hall.say("es", BOTH["es"][1], BOTH["en"][1], number=2)
-    assert [each.target.text for each in hall.screen.messages if each.id == 2] == [""] * 2
+    assert [each.target.text for each in hall.screen.messages if each.id == 2] == [""]
     hall.commands.obey(command("show", id=2))
     assert hall.texts() == BOTH
     hall.say("es", "Fui al médico el martes.", "I saw the doctor on Tuesday.", number=3)
