@@ -15,9 +15,9 @@ from pipeline.protocol.caption import CaptionMessage
 from pipeline.text.words import plain, words
 
 _SHARE = 0.45
-"""Of its letters, in fours, those that the translation has as well (measured: docs/LANGUAGES.md)."""
+"""Of its letters, in fours, those that the translation has too (measured: docs/LANGUAGES.md)."""
 _FEWEST = 3
-"""Words below which nothing is said again: "gloria a Dios" is everybody's."""
+"""Words below which nothing is said again: "Amen, Lord" is everybody's."""
 _WITHIN_S = 15.0
 """From the end of what was said to its being said again."""
 _LOOKS_AT = 3
