@@ -68,6 +68,7 @@ def test_a_summary_is_a_draft_for_who_is_at_the_machine(
     assert (sessions.parent / "draft.md").read_text().startswith("# 22 November 2026\n")
 
 
+@pytest.mark.slow
 def test_the_voice_says_a_service_when_it_is_over(
     sessions: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
