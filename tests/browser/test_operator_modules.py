@@ -142,8 +142,8 @@ def test_a_draft_that_became_the_final_stands_once(page: Page) -> None:
 def test_a_marked_caption_says_the_gravest_reason_in_plain_words(page: Page) -> None:
     bad = {"quality": {"score": 0.2}, "flags": ["agreement:flag", "avg-logprob:reject"]}
     good = {"quality": {"score": 0.9}, "flags": ["estimate:flag"]}
-    good["repeats"] = 1
-    doubtful, fine = entries(page, ("record", record(1, **bad)), ("record", record(2, **good)))
+    again = record(2, repeats=1, **good)
+    doubtful, fine = entries(page, ("record", record(1, **bad)), ("record", again))
     assert doubtful["remarks"] == [
         "Not on the screens",
         "Look at it: some words may have been heard wrong",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from urllib.parse import quote
 
 import orjson
@@ -102,7 +103,7 @@ async def test_a_button_forces_the_spoken_language_and_lets_it_go() -> None:
         assert service.commands == [SpokenCommand(lang="es"), SpokenCommand(lang="")]
         service.commands.clear()
         for forced in ("", "en", "es"):
-            now = ConsoleMessage(spoken=("en", "es"), forced=forced)
-            service.hub._buttons._console = lambda now=now: now
+            now = partial(ConsoleMessage, spoken=("en", "es"), forced=forced)
+            service.hub._buttons._console = now
             await service.get("/do/next-language", Authorization=BEARER)
         assert service.commands == [SpokenCommand(lang=lang) for lang in ("en", "es", "")]
