@@ -60,7 +60,7 @@ class Publish(Section):
         return nats
 
 
-PROGRAMS = ("youtube", "vmix", "propresenter", "freeshow")
+PROGRAMS = ("youtube", "zoom", "vmix", "propresenter", "freeshow")
 """The programs of [[outputs]] that have an address. HLS has none: our own pages serve it."""
 
 _PLACES = {"vmix": "1, Message.Text", "propresenter": "Captions, Text", "freeshow": "Captions"}
@@ -72,8 +72,8 @@ _ShownLang = Annotated[str, Field(pattern=r"^([a-z]{2,3})?$")]
 class Output(Section):
     """[[outputs]]: a program that shows final captions."""
 
-    program: Literal["youtube", "vmix", "propresenter", "freeshow", "hls"]
-    # YouTube's has the stream's key in it, the others may have a user and a password.
+    program: Literal["youtube", "zoom", "vmix", "propresenter", "freeshow", "hls"]
+    # YouTube's and Zoom's have a key in them, the others may have a user and a password.
     url: SecretAddress = ""
     lang: _ShownLang = ""
     place: Text = ""

@@ -210,6 +210,7 @@ class Translate(Section):
     # Of `source = ["en", "es"]` all but the first.
     also_spoken: tuple[Lang, ...] = ()
     target: Lang = "es"
+    interpreter: Annotated[Literal["shown", "hidden"], LIVE] = "shown"
     partial: Partial = Partial()
     final: Final = Final()
     compare: Compare = Compare()

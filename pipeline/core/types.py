@@ -288,6 +288,8 @@ class Caption:
     """Whether that is so much that an operator should look at it."""
     verse: Verse | None = None
     """The printed verse that a final quotes; it is shown for the translation."""
+    repeats: int | None = None
+    """The caption that an interpreter says again with this one, by its id; None: it is new."""
 
     @property
     def id(self) -> int:

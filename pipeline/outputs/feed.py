@@ -16,6 +16,8 @@ from pipeline.outputs.requests import (
     propresenter,
     vmix,
     youtube,
+    zoom,
+    zoom_count,
 )
 from pipeline.protocol.caption import CaptionMessage
 
@@ -28,7 +30,7 @@ _SCREENS: Mapping[str, tuple[str, Callable[[str, str], MakeRequest]]] = {
 
 def title(program: str) -> str:
     """Return the name of a program in `[[outputs]]` for people."""
-    return "YouTube" if program == "youtube" else _SCREENS[program][0]
+    return {"youtube": "YouTube", "zoom": "Zoom"}.get(program) or _SCREENS[program][0]
 
 
 class OutputFeed:
@@ -41,12 +43,17 @@ class OutputFeed:
     """
 
     def __init__(
-        self, outputs: Sequence[Output], now: Callable[[], datetime], side: Side = "target"
+        self,
+        outputs: Sequence[Output],
+        now: Callable[[], datetime],
+        side: Side = "target",
+        lang: str = "",
     ) -> None:
         """`now` tells the time with its zone. Of a caption the `side` is shown: `source` is what
-        was said."""
+        was said. `lang` is the language of that."""
         self._outputs = outputs
         self._side = side
+        self._lang = lang
         self._now = now
         self._screens: list[Outlet] = []
         self._streams: list[Outlet] = []
@@ -59,6 +66,9 @@ class OutputFeed:
         for each in self._outputs:
             if each.program == "youtube":
                 self._streams.append(Outlet(title(each.program), youtube(each.url), emit))
+            elif each.program == "zoom":
+                post, count = zoom(each.url, self._lang), zoom_count(each.url)
+                self._streams.append(Outlet(title(each.program), post, emit, count=count))
             elif each.program in _SCREENS:
                 name, make = _SCREENS[each.program]
                 request = make(each.url, each.shows_in)

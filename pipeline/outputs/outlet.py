@@ -35,16 +35,23 @@ class _Waiting:
     stale_s: float
     """When nobody wants to see it any more (monotonic)."""
     number: int = 0
-    """Given with the first try; the same with each, so YouTube knows what it gets twice."""
+    """Given with the first try; the same with each, so that what comes twice is known."""
 
 
 class Outlet:
     """Shows final captions in another program. All methods may be called from any thread."""
 
     def __init__(
-        self, name: str, make: MakeRequest, emit: Emit, *, is_screen: bool = False
+        self,
+        name: str,
+        make: MakeRequest,
+        emit: Emit,
+        *,
+        is_screen: bool = False,
+        count: HttpRequest | None = None,
     ) -> None:
-        """`name`: the program's, for messages. `emit` is told of troubles.
+        """`name`: the program's, for messages. `emit` is told of troubles. `count` asks a program
+        that takes no gap for the last number that it has got, so that a restart goes on from it.
 
         A screen has one text at a time, so only the newest waits for it; when that is stale the
         screen is cleared. Others get each caption once, in order, unless it is stale by then.
@@ -53,6 +60,7 @@ class Outlet:
         self._make = make
         self._emit = emit
         self._is_screen = is_screen
+        self._count = count
         self._waiting: dict[int, _Waiting] = {}
         """By caption, the oldest first. Each stays here while it is tried, so that it can still be
         revised or given up."""
@@ -120,9 +128,18 @@ class Outlet:
         while (taken := self._first()) is not None:
             key, waiting = taken
             try:
+                if self._count is not None and not self._number:
+                    last = _send(self.name, self._count)
+                    told = int(last) if last.strip().isdigit() else 0
+                    self._number = max(told, waiting.number)
+                if not waiting.number:
+                    self._number += 1
+                    waiting.number = self._number
                 _send(self.name, self._make(waiting.shown, waiting.number))
             except PublishError as problem:
                 self._tell(problem)
+                if self._count is not None:  # has it arrived all the same?
+                    self._number = 0
                 if problem.code == "output-refused":  # the next one may be taken
                     self._done(key, waiting)
                 else:
@@ -141,11 +158,8 @@ class Outlet:
         with self._changed:
             while not self._is_closing:
                 self._drop_stale(time.monotonic())
-                for key, waiting in self._waiting.items():
-                    if not waiting.number:
-                        self._number += 1
-                        waiting.number = self._number
-                    return key, waiting
+                for each in self._waiting.items():
+                    return each
                 self._changed.wait()
             return None
 
@@ -181,14 +195,14 @@ class Outlet:
             log.info("output works again", output=self.name)
 
 
-def _send(name: str, request: HttpRequest) -> None:
-    """Send a request. Raises PublishError (output-unreachable, output-refused)."""
+def _send(name: str, request: HttpRequest) -> bytes:
+    """Send a request; return the answer. Raises PublishError (output-unreachable, -refused)."""
     # The path is a secret with some: YouTube's has the stream's key in it.
     place = urlsplit(request.url).netloc.rpartition("@")[2]
     out = urllib.request.Request(request.url, data=request.body, headers=request.headers)  # noqa: S310
     try:
         with urllib.request.urlopen(out, timeout=_ANSWER_S) as answer:  # noqa: S310
-            answer.read(4096)
+            return bytes(answer.read(4096))
     except urllib.error.HTTPError as error:
         error.close()
         # In trouble, so it is asked again; a 4xx has understood, and would say the same again.

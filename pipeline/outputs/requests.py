@@ -2,6 +2,8 @@
 
 - YouTube, "closed captions by HTTP POST": text/plain, a line with the time in UTC and one with the
   text; `seq` counts the requests, so that what comes twice or late is known as such.
+- Zoom, "third-party closed captioning": text/plain, the text alone; `seq` counts captions, without
+  a gap, and the same address with `/seq` tells the last one; `lang` has a country.
 - vMix, its web API: the function SetText, of an input and a field of its title.
 - ProPresenter 7.9 and later, its API: a message's trigger, with the text in a token.
 - FreeShow, its REST API: the action change_variable, of a text variable. It never says that there
@@ -54,6 +56,24 @@ def youtube(ingestion_url: str) -> MakeRequest:
         return HttpRequest(_with_query(ingestion_url, seq=str(number)), body.encode(), headers)
 
     return make
+
+
+def zoom(caption_url: str, lang: str) -> MakeRequest:
+    """Return what posts to a meeting's caption URL, which its host copies ("API token")."""
+    country = {"en": "US", "zh": "CN", "ja": "JP", "ko": "KR", "pt": "BR"}.get(lang, lang.upper())
+
+    def make(shown: Shown, number: int) -> HttpRequest:
+        headers = {"Content-Type": "text/plain; charset=utf-8"}
+        url = _with_query(caption_url, seq=str(number), lang=f"{lang}-{country}")
+        return HttpRequest(url, f"{' '.join(shown.text.split())}\n".encode(), headers)
+
+    return make
+
+
+def zoom_count(caption_url: str) -> HttpRequest:
+    """Return what asks a meeting for the number of the last caption that it has got."""
+    parts = urlsplit(caption_url)
+    return HttpRequest(urlunsplit(parts._replace(path=f"{parts.path.rstrip('/')}/seq")))
 
 
 def vmix(address: str, title: str) -> MakeRequest:

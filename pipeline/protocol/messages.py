@@ -277,7 +277,8 @@ class GlassTimes:
 class DisplayGroup:
     """The displays of one kind and language."""
 
-    kind: Kind
+    kind: Kind | Literal["voice"]
+    """"voice": those who hear it in headphones."""
     lang: str
     clients: int
     glass_ms: GlassTimes | None

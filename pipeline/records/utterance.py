@@ -165,6 +165,8 @@ class UtteranceRecord:
     """How likely the final is wrong, 0..1, as all that is known of it says."""
     is_doubtful: bool = False
     """Whether that is so much that an operator should look at it."""
+    repeats: int | None = None
+    """The caption that an interpreter said again here; None: it is new."""
     queues: Mapping[str, int] = field(default_factory=dict)
     """The lengths of the queues when the final was shown."""
     flags: tuple[Flag, ...] = ()
@@ -216,6 +218,7 @@ def utterance_record(
         opinion=_finite(caption.opinion),
         doubt=_rounded(caption.doubt, 4),
         is_doubtful=caption.is_doubtful,
+        repeats=caption.repeats,
         queues=dict(queues),
     )
     if draft is not None:

@@ -43,6 +43,8 @@ TOGGLES: Mapping[str, tuple[Callable[[ConsoleMessage], bool], Action, Action]] =
     "song-or-captions": (lambda now: now.song == "hold", "song-auto", "song-hold"),
 }
 """For one button: whether it is so already, and what is done then and otherwise."""
+NEXT_LANGUAGE = "next-language"
+"""Forces the next of several spoken languages; behind the last one the program finds out again."""
 _STATUS = {
     "too-many-attempts": HTTPStatus.TOO_MANY_REQUESTS,
     "foreign-page": HTTPStatus.FORBIDDEN,
@@ -121,8 +123,13 @@ class Buttons:
         if toggle := TOGGLES.get(action):
             is_so, then, otherwise = toggle
             action = then if is_so(self._console()) else otherwise
+        if action == NEXT_LANGUAGE:
+            now = self._console()
+            choices = ("", *now.spoken)
+            following = choices[(choices.index(now.forced) + 1) % len(choices)]
+            action, given = "spoken", {"lang": following}
         if action not in ("notice", "spoken", *ACTIONS):
-            known = ", ".join((*ACTIONS, *TOGGLES, "notice", "spoken"))
+            known = ", ".join((*ACTIONS, *TOGGLES, "notice", "spoken", NEXT_LANGUAGE))
             raise ProtocolError("unknown-command", f"There is no such action. Known: {known}.")
         message: dict[str, str] = {"type": "command", "name": action}
         if action == "notice":

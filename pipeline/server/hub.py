@@ -220,8 +220,10 @@ class Hub:
 
     def watchers(self) -> Counter[str]:
         """Count the displays and listeners by language."""
-        listeners = self._voices.watchers() if self._voices else Counter[str]()
-        return self._clients.watchers() + listeners
+        return self._clients.watchers() + self._heard()
+
+    def _heard(self) -> Counter[str]:
+        return self._voices.watchers() if self._voices else Counter()
 
     def set_state(self, state: State, reason: str = "") -> None:
         """Send the daemon's state to everyone, if it has changed."""
@@ -296,7 +298,7 @@ class Hub:
         self._incoming.look()
         if self._clients.authorized():
             seqs = {lang: board.seq for lang, board in self._boards.by_lang.items()}
-            self.operators.health(self._health(), seqs)
+            self.operators.health(self._health(), seqs, self._heard())
 
     def _tell_alive(self) -> None:
         self._tell(lambda seq: AliveMessage(seq=seq))

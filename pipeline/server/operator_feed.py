@@ -14,6 +14,7 @@ from pipeline.protocol.codec import encode
 from pipeline.protocol.messages import (
     CheckMessage,
     ConsoleMessage,
+    DisplayGroup,
     DoneMessage,
     DoubtfulMessage,
     FaultMessage,
@@ -121,13 +122,22 @@ class OperatorFeed:
         """Tell that a command was obeyed, and how what operators control is now."""
         self._tell(message)
 
-    def health(self, record: HealthRecord, seqs: Mapping[str, int]) -> None:
-        """Send the health of daemon and displays; `seqs` are the newest captions', by board."""
+    def health(
+        self, record: HealthRecord, seqs: Mapping[str, int], heard: Mapping[str, int]
+    ) -> None:
+        """Send the health of daemon and displays; `seqs` are the newest captions', by board.
+
+        `heard`: how many listen to the church's voice, by language.
+        """
         now_s = time.monotonic()
+        listeners = (
+            DisplayGroup(kind="voice", lang=lang, clients=count, glass_ms=None)
+            for lang, count in sorted(heard.items())
+        )
         self._tell(
             HealthMessage(
                 **{each.name: getattr(record, each.name) for each in fields(HealthRecord)},
-                displays=self._glass.displays(self._clients, now_s),
+                displays=(*self._glass.displays(self._clients, now_s), *listeners),
                 slowest=self._glass.slowest(self._clients, seqs, now_s),
             )
         )

@@ -162,12 +162,14 @@ def _described(folder: Path) -> PastService | None:
     if not captions:
         return None
     began = started(folder.name)
+    langs = [(each.source.lang, each.target.lang) for each in captions]
     return PastService(
         name=folder.name,
         began=began.isoformat() if began else "",
         # Not of the last line: an edit writes an early caption again, at the end.
         length_s=round(max(caption.end_s for caption in captions), 1),
-        source=captions[0].source.lang,
+        # Where several languages are spoken the last one may be that of the captions.
+        source=next((s for s, t in langs if s != t), captions[0].source.lang),
         target=captions[0].target.lang,
         mode=_mode(folder),
     )

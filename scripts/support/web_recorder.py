@@ -25,6 +25,8 @@ class WebRecorder:
     def __init__(self) -> None:
         self.sent: list[Sent] = []
         self.status = 200
+        self.fails_once = False
+        """It does what it is asked to, once, and answers that it could not."""
         self._may_answer = threading.Event()
         self._may_answer.set()
         self.hanging = 0
@@ -34,11 +36,15 @@ class WebRecorder:
         class Handler(http.server.BaseHTTPRequestHandler):
             def _answer(self) -> None:
                 body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-                recorder.sent.append(Sent(self.command, self.path, body))
+                sent = Sent(self.command, self.path, body)
+                recorder.sent.append(sent)
                 recorder.hanging += not recorder._may_answer.is_set()
                 recorder._may_answer.wait()
-                self.send_response(recorder.status)
+                answer = recorder.reply(sent)
+                self.send_response(500 if recorder.fails_once else recorder.status)
+                recorder.fails_once = False
                 self.end_headers()
+                self.wfile.write(answer)
 
             do_GET = do_POST = _answer  # noqa: N815
 
@@ -48,6 +54,10 @@ class WebRecorder:
         self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = False
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,))
+
+    def reply(self, request: Sent) -> bytes:  # noqa: ARG002 - for programs that answer something
+        """Return what is answered to a request."""
+        return b""
 
     def hold(self) -> None:
         """Answer nothing any more: what comes hangs, until `go_on`."""

@@ -142,12 +142,13 @@ def test_a_draft_that_became_the_final_stands_once(page: Page) -> None:
 def test_a_marked_caption_says_the_gravest_reason_in_plain_words(page: Page) -> None:
     bad = {"quality": {"score": 0.2}, "flags": ["agreement:flag", "avg-logprob:reject"]}
     good = {"quality": {"score": 0.9}, "flags": ["estimate:flag"]}
-    doubtful, fine = entries(page, ("record", record(1, **bad)), ("record", record(2, **good)))
+    again = record(2, repeats=1, **good)
+    doubtful, fine = entries(page, ("record", record(1, **bad)), ("record", again))
     assert doubtful["remarks"] == [
         "Not on the screens",
         "Look at it: some words may have been heard wrong",
     ]
-    assert fine["remarks"] == ["Not on the screens"]
+    assert fine["remarks"] == ["Not on the screens", "↻ No. 1"]
 
 
 def test_an_edit_is_on_screen_and_a_hidden_caption_is_not(page: Page) -> None:

@@ -60,6 +60,7 @@ RUN = {
     "export --lang both --out sermon.srt": 0,
     "export --out sermon.html": 0,
     "export last --lang both --out sermon.srt": 0,
+    "export last --summary --out draft.md": 0,
     "rules last": 0,
     "score last": 0,
     f"score {NAME} --estimator cometkiwi": "comet-missing",
@@ -74,6 +75,7 @@ RUN = {
     "desk --revoke 'Stream Deck'": "unknown-volunteer",
     "desk --buttons NAME": 0,
     "desk --buttons 'Stream Deck'": 0,
+    "desk --buttons Companion --companion page.companionconfig": 0,
 }
 """In a church's folder with one service: the exit code, or the code of the refusal, and why so."""
 
@@ -89,6 +91,7 @@ NOT_RUN = {
     "tune": "minutes of measuring: tests/unit/cli/commands/test_tune.py",
     "models pull": "the hub: tests/unit/cli/commands/test_models.py",
     "verses build": "5 s: tests/unit/cli/commands/test_verses.py",
+    "export last --out sermon.mp3": "a voice: tests/unit/cli/commands/test_export.py",
     "export last --target": "a service in French: tests/unit/cli/commands/test_export.py",
     "score SESSION": "as score last",
     "score last --embedding": "a model of the hub: tests/unit/cli/commands/test_score.py",

@@ -12,6 +12,7 @@ const KINDS = {
   projector: wording.kind_projector,
   obs: wording.kind_obs,
   operator: wording.kind_operator,
+  voice: "🎧", // A sign needs no translation.
 };
 const RUNGS = {
   full: wording.rung_full,

@@ -207,6 +207,7 @@ function findings(entry) {
   if (now === "hidden") put(wording.not_on_screens, true);
   if (now === "filtered") put(fill(wording.not_shown, { why: FILTERED[record.filtered] ?? record.filtered }), true);
   if (caption?.verse && caption.target.text) put(fill(wording.verse_on_screens, caption.verse), false);
+  if (Number.isInteger(record?.repeats)) put(`↻ ${fill(wording.number, { id: record.repeats })}`, false); // An interpreter says it again.
   const isOwn = finalOf(entry) !== null;
   for (const check of (isOwn && record.checks) || []) {
     const text = checkWords(check);

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from urllib.parse import quote_plus
 
 import segno
 
 from pipeline.cli.browser import add_browser, link_with, open_with_token
+from pipeline.cli.companion import page
 from pipeline.cli.control_client import ask, require_port
-from pipeline.cli.options import Commands, add_command, settings_of
+from pipeline.cli.options import Commands, add_command, path, settings_of, write_bytes_out
 from pipeline.config.schema import Settings
 from pipeline.core.errors import ServerError, SessionError
 from pipeline.server.addresses import EVERYWHERE, own_address, page_address
-from pipeline.server.buttons import ACTIONS, TOGGLES
+from pipeline.server.buttons import ACTIONS, NEXT_LANGUAGE, TOGGLES
 from pipeline.server.operator_token import kept_token
 from pipeline.server.volunteers import Volunteers
 
+_NOTICE = "Lunch is ready"
 _SAYS = "Open the operator page of the running service, or pair a tablet with it."
 _MORE = """\
 A tablet is paired once: point its camera at the picture shown here and type a name, or open the
@@ -38,6 +42,10 @@ def add(commands: Commands) -> None:
     only.add_argument("--list", action="store_true", help="list paired volunteers")
     says = "print the addresses of buttons for Stream Deck or Companion, with a token of their own"
     only.add_argument("--buttons", metavar="NAME", help=says)
+    says = "with --buttons: one for this notice, in the spoken language; may be repeated"
+    parser.add_argument("--notice", metavar="TEXT", action="append", help=says)
+    says = "with --buttons: write a page of them that Bitfocus Companion can import"
+    parser.add_argument("--companion", type=path, metavar="FILE", help=says)
     says = "end the access of all devices of a volunteer"
     only.add_argument("--revoke", metavar="NAME", help=says)
 
@@ -49,19 +57,28 @@ def _desk(arguments: argparse.Namespace) -> int:
         volunteers.refresh()
         return _list(volunteers) if arguments.list else _revoke(volunteers, arguments.revoke)
     if arguments.buttons:
-        return _buttons(settings, arguments.buttons)
+        notices = arguments.notice or [_NOTICE]
+        return _buttons(settings, arguments.buttons, notices, arguments.companion)
     return _open(settings, browser=arguments.browser)
 
 
-def _buttons(settings: Settings, name: str) -> int:
-    server = settings.server
+def _buttons(settings: Settings, name: str, notices: Sequence[str], out: Path | None) -> int:
+    server, spoken = settings.server, settings.translate.spoken
     require_port(server)
     token = Volunteers(Path(settings.session.directory)).add(name)
     place = page_address(server.host, server.port, secure=bool(server.tls_cert))
-    for action in (*TOGGLES, *ACTIONS):
-        print(f"{action:18}{place}do/{action}?token={token}")
-    text = f"text=Lunch+is+ready&lang={settings.translate.source}"
-    print(f"{'notice':18}{place}do/notice?{text}&token={token}")
+    asked = [(action, f"{action}?") for action in (*TOGGLES, *ACTIONS)]
+    if len(spoken) > 1:
+        asked.append((NEXT_LANGUAGE, f"{NEXT_LANGUAGE}?"))
+        asked += [(f"spoken {lang}", f"spoken?lang={lang}&") for lang in spoken]
+    for text in notices:
+        asked.append((text, f"notice?text={quote_plus(text)}&lang={spoken[0]}&"))
+    addresses = {says: f"{place}do/{what}token={token}" for says, what in asked}
+    if out is not None:
+        write_bytes_out(out, page(name, addresses))
+    else:
+        for says, address in addresses.items():
+            print(f"{says:18}{address}")
     told = f"Whoever has these addresses can do this. To end it: desk --revoke {name!r}"
     print(told, file=sys.stderr)
     return 0

@@ -1,27 +1,36 @@
-"""`export`: write a session's captions as subtitles, text, a page, a table or JSON."""
+"""`export`: write a session's captions as subtitles, text, a page, a table, JSON or speech."""
 
 from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 
 from pipeline.captions.export import DOCX, FORMATS, WHICH, Which, export, export_docx
-from pipeline.captions.subtitles import languages
+from pipeline.captions.subtitles import Side, languages
+from pipeline.captions.summary import summary
 from pipeline.cli.options import (
     Commands,
     add_command,
     add_session,
     path,
     session_of,
+    settings_of,
     write_bytes_out,
 )
+from pipeline.config.loader import changed
+from pipeline.config.schema import Settings
 from pipeline.core.errors import SessionError, UsageError
+from pipeline.protocol.caption import CaptionMessage
 from pipeline.session.past_services import title_of
 from pipeline.session.reader import extra_targets, read_journal
 
+MP3 = "mp3"
+"""Spoken by the church's voice."""
 _SAME = {"htm": "html", "markdown": "md"}
-_SAYS = "Export a session as subtitles, text, web page, table or JSON."
+_SAYS = "Export a session as subtitles, text, web page, table, JSON or speech."
 
 
 def add(commands: Commands) -> None:
@@ -30,10 +39,16 @@ def add(commands: Commands) -> None:
     add_session(parser)
     option = parser.add_argument
     option(
-        "--format", choices=[*FORMATS, DOCX], help="file format (from the ending of FILE, else srt)"
+        "--format",
+        choices=[*FORMATS, DOCX, MP3],
+        help="file format (from the ending of FILE, else srt)",
     )
     says = "source, target or both, or the code of one of the service's languages (%(default)s)"
     option("--lang", default="target", help=says)
+    says = (
+        "write a draft of a summary instead, in Markdown: sentences of the captions, and the verses"
+    )
+    option("--summary", action="store_true", help=says)
     option("--target", default="", help="language of the translation (the first one)")
     option("--out", type=path, metavar="FILE", help="file to write (standard output)")
 
@@ -42,14 +57,23 @@ def _export(arguments: argparse.Namespace) -> int:
     folder = session_of(arguments)
     out: Path | None = arguments.out
     ending = out.suffix.removeprefix(".").lower() if out else ""
-    form = arguments.format or _form_of(out, ending)
+    form = "md" if arguments.summary else arguments.format or _form_of(out, ending)
     which, journal = _text_of(folder, arguments.lang, arguments.target)
     captions = read_journal(folder, journal)
     if not captions:
         message = f"Nothing was said in {folder.name}: there is nothing to export."
         fix = "`stark-translate sessions` lists the services; name another one."
         raise SessionError("session-empty", message, fix)
-    if form == DOCX:
+    if arguments.summary:
+        side: Side = "source" if which == "source" else "target"
+        content = summary(captions, side, title_of(folder.name)).encode(errors="replace")
+    elif form == MP3:
+        if which != "target":
+            told = "The voice says translations: leave --lang out, or name a language."
+            raise UsageError("export-format", told)
+        lang = languages(captions)["target"]
+        content = _spoken(settings_of(arguments).settings, captions, lang)
+    elif form == DOCX:
         content = export_docx(captions, which, title_of(folder.name))
     else:
         # Half of a surrogate pair, from a damaged journal, has no UTF-8.
@@ -63,6 +87,20 @@ def _export(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _spoken(settings: Settings, captions: Sequence[CaptionMessage], lang: str) -> bytes:
+    """Return captions as the church's voice says them, or raise what keeps it from that."""
+    # Imported here: no other format needs an engine.
+    from pipeline.engines.process.factory import speaker_process  # noqa: PLC0415
+    from pipeline.voice.recording import recorded  # noqa: PLC0415
+
+    wanted = changed(settings, {"speech.enabled": True, "speech.languages": (lang,)})
+    speaker = speaker_process(wanted, restarts=False)
+    assert speaker is not None  # noqa: S101 - it is enabled
+    with closing(speaker):
+        speaker.load()
+        return b"".join(recorded(captions, lang, speaker))
+
+
 def _text_of(folder: Path, lang: str, target: str) -> tuple[Which, str]:
     """Return which text is wanted, and the language of its journal: "" for the first one's.
 
@@ -72,7 +110,7 @@ def _text_of(folder: Path, lang: str, target: str) -> tuple[Which, str]:
     which: Which = "target"
     if lang in WHICH:
         which = lang
-    elif lang == known.get("source"):
+    elif lang == known.get("source") and lang not in extra:
         which = "source"
     else:
         target = lang
@@ -88,10 +126,10 @@ def _text_of(folder: Path, lang: str, target: str) -> tuple[Which, str]:
 def _form_of(out: Path | None, ending: str) -> str:
     """Return the format of a file's ending. Raises UsageError for one that is not what it says."""
     form = _SAME.get(ending, ending) if out else "srt"
-    if form not in {*FORMATS, DOCX}:
+    if form not in {*FORMATS, DOCX, MP3}:
         message = (
             f"{out}: there is no format called {ending!r}." if ending else f"{out}: no ending."
         )
-        known = ", ".join(f".{name}" for name in (*FORMATS, DOCX))
+        known = ", ".join(f".{name}" for name in (*FORMATS, DOCX, MP3))
         raise UsageError("export-format", message, f"End it in {known}, or give --format.")
     return form

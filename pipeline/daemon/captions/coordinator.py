@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 
 import structlog
@@ -50,6 +50,8 @@ class CaptionCoordinator:
         self._tracks = Tracks()
         self._released: list[Caption] = []
         """Finals that an operator has let go and that have settled with it."""
+        self._hidden: deque[int] = deque(maxlen=_PURGED)
+        """Captions that are off the screens because an interpreter said again what was there."""
 
     def lag_s(self, now_s: float) -> float:
         """Return the age of the oldest closed utterance without a final caption."""
@@ -105,13 +107,17 @@ class CaptionCoordinator:
         utterance = caption.transcript.utterance
         if self._off_record(utterance) or self._tracks.is_stale(utterance):
             return None
-        if caption.id in self._doubts:  # an engine that hung and came back
+        is_again = caption.repeats is not None and self._facts.hides_interpreter
+        # An engine that hung and came back; and of what is said again the final alone decides.
+        if caption.id in self._doubts or (is_again and not caption.final):
             return None
         if caption.final:
             final = self._tracks.final_caption(caption)
             if final is None:
                 return None
             caption, utterance = final, final.transcript.utterance
+        if caption.final and (is_again or caption.id in self._hidden):
+            return self._keep(self._put_aside(caption, is_again=is_again))
         if caption.final and caption.id in self._tracks:  # not one that came back late
             caption = self._verses.look(caption)
             if self._doubts.wants(caption) and not self._board.has_final(caption.id):
@@ -121,6 +127,22 @@ class CaptionCoordinator:
                 self._doubts.hold(caption, time.monotonic(), revision)
                 return None
         return self._keep(self._put_out(caption, marked=self._doubts.is_marked(caption)))
+
+    def _put_aside(self, caption: Caption, *, is_again: bool) -> Track | None:
+        """Hide a final, once: an operator may show it. What turns out to say more comes back."""
+        track = self._put_out(caption, marked=False, quietly=True)
+        # The board may have let go of what was filled in late.
+        with suppress(ProtocolError):
+            if is_again and caption.id not in self._hidden:
+                self._hidden.append(caption.id)
+                self.publish(self._board.hide(caption.id))
+                return track
+            if not is_again:
+                self._hidden.remove(caption.id)
+                self._board.unhide(caption.id)
+            if (message := self._board.message(caption.id)).target.text:
+                self.publish(message)
+        return track
 
     @property
     def marks_doubt(self) -> bool:

@@ -14,6 +14,7 @@ from functools import partial
 
 import structlog
 
+from pipeline.captions.interpreter import Interpreter
 from pipeline.captions.redaction import Redaction
 from pipeline.config.schema import Settings
 from pipeline.core.reports import CaptionReport, Rendition, Retranslated, Settled
@@ -31,6 +32,9 @@ log = structlog.get_logger()
 
 _REST_AFTER_S = 60.0
 """A language that nobody watches rests after so long: phones come back from a short sleep."""
+
+_LOOKED_AT = 8
+"""Captions among which an interpreter's sentence is looked for."""
 
 _FILLED = 30
 """Captions that are filled in, at most, when somebody begins to watch."""
@@ -60,6 +64,7 @@ class Targets:
         self._subtitles = context.outside.subtitles
         self._shown_elsewhere = tuple(context.outside.outputs)
         self._settled: deque[Transcript] = deque(maxlen=_FILLED)
+        self._interpreter = Interpreter()
 
     def __iter__(self) -> Iterator[TargetCaptions]:
         return iter(self._targets)
@@ -82,7 +87,7 @@ class Targets:
         """Act on a report."""
         match report:
             case Rendition(lang, caption):
-                final = self._by_lang[lang].show(caption)
+                final = self._by_lang[lang].show(self._looked_at(caption))
                 self._on_settled(final if lang == self._targets[0].lang else None)
             case Retranslated():
                 self._by_lang[report.target].retranslations.on_retranslated(report)
@@ -103,6 +108,17 @@ class Targets:
             case Transcript():
                 for each, heard in self._hearing(report.utterance):
                     each.coordinator.on_filtered(replace(report, utterance=heard))
+
+    def _looked_at(self, caption: Caption) -> Caption:
+        """Return a caption with the one that an interpreter says again with it, if one does."""
+        said = caption.transcript
+        theirs = self._by_lang.get(said.lang)
+        if theirs is None:  # nobody can read here what is spoken now
+            return caption
+        shown = theirs.board.snapshot().messages[-_LOOKED_AT:]
+        start_s = said.utterance.start_s
+        again = self._interpreter.repeated(caption.id, said.text, said.lang, start_s, shown)
+        return caption if again is None else replace(caption, repeats=again)
 
     def _awake(self) -> list[TargetCaptions]:
         return [each for each in self._targets if not each.workers.is_resting]
@@ -214,6 +230,7 @@ class Targets:
 
         Returns the ids that go, and by language what takes their captions off displays.
         """
+        self._interpreter = Interpreter()  # it remembers words
         # Found first: a deque must not change while it is gone through.
         gone = [each for each in self._settled if _takes(redaction, each.utterance)]
         for transcript in gone:

@@ -96,6 +96,7 @@ def make_context(
         settings.operator.off_record_s,
         song_mode=settings.church.song,
         spoken=settings.translate.spoken if settings.translate.also_spoken else (),
+        hides_interpreter=settings.translate.interpreter == "hidden",
         hold_doubtful=settings.church.hold_doubtful,
         hold_s=settings.church.hold_s,
     )

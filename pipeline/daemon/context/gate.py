@@ -75,9 +75,12 @@ def open_gate(settings: Settings, boards: Sequence[CaptionBoard], mode: Mode) ->
         langs = speech_languages(settings)
         voices = VoiceStreams(langs, settings.speech.max_listeners)
         voice = Voice(langs, settings.speech.fastest, voices.heard)
-    source = settings.translate.source
+    # Where several languages are spoken the first of them is a target, too.
+    targets = settings.translate.langs
     outputs = {
-        lang: OutputFeed(named, lambda: datetime.now(UTC), "source" if lang == source else "target")
+        lang: OutputFeed(
+            named, lambda: datetime.now(UTC), "target" if lang in targets else "source", lang
+        )
         for lang, named in by_lang(settings.outputs, settings.translate.target).items()
     }
     return Outside(

@@ -60,6 +60,8 @@ class DaemonState:
     """An operator has asked for one."""
     hold_doubtful: bool = False
     """The setting."""
+    hides_interpreter: bool = False
+    """Nobody is shown what an interpreter says again. The setting."""
     hold_s: float = 8.0
     """So long a doubtful final waits for an operator, at most. The setting."""
     off_record: bool = False

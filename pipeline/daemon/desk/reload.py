@@ -161,6 +161,7 @@ class Reload:
             each.board.set_history(settings.server.history)
         self._facts.off_record_s = settings.operator.off_record_s
         self._facts.song_mode = settings.church.song
+        self._facts.hides_interpreter = settings.translate.interpreter == "hidden"
         self._facts.hold_doubtful = settings.church.hold_doubtful
         self._facts.hold_s = settings.church.hold_s
         if settings.log != old.log:

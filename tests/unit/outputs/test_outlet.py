@@ -2,13 +2,14 @@ from __future__ import annotations
 
 import socket
 from datetime import UTC, datetime
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
 from pipeline.core.reports import Fault, Report
 from pipeline.outputs.outlet import Outlet
-from pipeline.outputs.requests import HttpRequest, Shown, vmix, youtube
-from scripts.support.web_recorder import WebRecorder
+from pipeline.outputs.requests import HttpRequest, Shown, vmix, youtube, zoom, zoom_count
+from scripts.support.web_recorder import Sent, WebRecorder
 from tests.support.patience import wait_for as until
 
 NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
@@ -78,6 +79,59 @@ def test_an_error_that_nobody_expected_is_told_and_the_next_caption_is_shown() -
         outlet.show(2, Shown("dos", NOON))
         until(lambda: server.sent)
         outlet.close()
+
+
+class Meeting(WebRecorder):
+    """As Zoom's documentation describes a meeting: each number once, and the last one is told."""
+
+    def __init__(self, last: int) -> None:
+        super().__init__()
+        self.last = last
+        self.texts: list[str] = []
+
+    def reply(self, request: Sent) -> bytes:
+        if request.method == "POST" and self.status == 200:
+            number = int(parse_qs(urlsplit(request.path).query)["seq"][0])
+            if number == self.last + 1:
+                self.last = number
+                self.texts.append(request.body.decode().strip())
+        return str(self.last).encode()
+
+
+def test_zoom_gets_every_caption_without_a_gap_after_a_restart_and_a_refusal() -> None:
+    reports: list[Report] = []
+    with Meeting(last=41) as meeting:
+        url = f"{meeting.url}/closedcaption?id=1"
+        count = zoom_count(url)
+        outlet = Outlet("Zoom", zoom(url, "es"), reports.append, count=count)
+        outlet.start()
+        outlet.show(1, Shown("uno", NOON))
+        until(lambda: meeting.texts == ["uno"])
+        meeting.status = 403
+        outlet.show(2, Shown("dos", NOON))
+        until(lambda: reports and not outlet.waiting)
+        meeting.status = 200
+        for key, text in ((3, "tres"), (4, "cuatro")):
+            outlet.show(key, Shown(text, NOON))
+        until(lambda: meeting.texts == ["uno", "tres", "cuatro"])
+        outlet.close()
+    assert (meeting.last, codes(reports)) == (44, ["output-refused"])
+
+
+def test_zoom_gets_once_what_arrived_without_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pipeline.outputs.outlet._AGAIN_S", (0.05,))
+    with Meeting(last=0) as meeting:
+        url = f"{meeting.url}/closedcaption?id=1"
+        outlet = Outlet("Zoom", zoom(url, "es"), print, count=zoom_count(url))
+        outlet.start()
+        outlet.show(1, Shown("uno", NOON))
+        until(lambda: meeting.texts == ["uno"] and not outlet.waiting)
+        meeting.fails_once = True  # it has the caption, and says that it is broken
+        for key, text in ((2, "dos"), (3, "tres")):
+            outlet.show(key, Shown(text, NOON))
+        until(lambda: len(meeting.texts) == 3)
+        outlet.close()
+    assert (meeting.texts, meeting.last) == (["uno", "dos", "tres"], 3)
 
 
 def test_only_the_newest_wait() -> None:

@@ -5,7 +5,15 @@ from urllib.parse import parse_qs, urlsplit
 
 import orjson
 
-from pipeline.outputs.requests import Shown, freeshow, propresenter, vmix, youtube
+from pipeline.outputs.requests import (
+    Shown,
+    freeshow,
+    propresenter,
+    vmix,
+    youtube,
+    zoom,
+    zoom_count,
+)
 
 SHOWN = Shown("El Señor\nes mi pastor & guía.", datetime(2026, 11, 22, 9, 30, 2, 118_900, UTC))
 
@@ -18,6 +26,19 @@ def test_youtube_gets_time_and_text_and_a_number_that_counts() -> None:
     assert request.body.decode() == ("2026-11-22T09:30:02.118\nEl Señor es mi pastor & guía.\n")
     assert request.headers["Content-Type"].startswith("text/plain")
     assert "seq=8" in make(SHOWN, 8).url
+
+
+def test_zoom_gets_the_text_alone_with_number_and_language() -> None:
+    url = "https://wmcc.zoom.us/closedcaption?id=200610693&ns=GZHkEA%3D%3D&signature=nYt"
+    given = {"id": ["200610693"], "ns": ["GZHkEA=="], "signature": ["nYt"]}
+    for lang, named in (("es", "es-ES"), ("en", "en-US"), ("zh", "zh-CN")):
+        request = zoom(url, lang)(SHOWN, 7)
+        assert parse_qs(urlsplit(request.url).query) == {**given, "seq": ["7"], "lang": [named]}
+        assert request.body == "El Señor es mi pastor & guía.\n".encode()
+        assert request.headers["Content-Type"].startswith("text/plain")
+    asked = zoom_count(url)
+    assert (urlsplit(asked.url).path, asked.body) == ("/closedcaption/seq", None)
+    assert parse_qs(urlsplit(asked.url).query) == given
 
 
 def test_vmix_is_told_input_field_and_text() -> None:

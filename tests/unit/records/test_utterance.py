@@ -88,6 +88,7 @@ def test_the_whole_record() -> None:
         "opinion": None,
         "doubt": None,
         "is_doubtful": False,
+        "repeats": None,
         "queues": {"mailbox": 1},
         "flags": (),
         "quality": {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from urllib.parse import quote
 
 import orjson
@@ -100,3 +101,9 @@ async def test_a_button_forces_the_spoken_language_and_lets_it_go() -> None:
             reply = await service.get(f"/do/spoken{query}", Authorization=BEARER)
             assert (reply.status, orjson.loads(reply.body)["spoken"]) == (200, "es")
         assert service.commands == [SpokenCommand(lang="es"), SpokenCommand(lang="")]
+        service.commands.clear()
+        for forced in ("", "en", "es"):
+            now = partial(ConsoleMessage, spoken=("en", "es"), forced=forced)
+            service.hub._buttons._console = now
+            await service.get("/do/next-language", Authorization=BEARER)
+        assert service.commands == [SpokenCommand(lang=lang) for lang in ("en", "es", "")]

@@ -11,6 +11,7 @@ import pytest
 from pipeline.core.reports import Fault
 from pipeline.protocol.messages import DoneMessage, RuleMessage
 from pipeline.server import hub, operator_feed
+from pipeline.server.streams.voice_streams import VoiceStreams
 from scripts.support.records import compare_record, utterance_record
 from tests.support.hub import TOKEN, in_loop, operator, receive, send, serving, silent
 
@@ -59,6 +60,8 @@ async def test_health_tells_operators_how_displays_keep_up() -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(hub, "_HEALTH_S", 0.2)
         async with serving() as service, service.connect("kind=projector&lang=en") as display:
+            service.hub._voices = VoiceStreams(("es", "fr"), 5)
+            service.hub._voices._listeners["fr"].add(object())  # type: ignore[arg-type]
             await receive(display)
             coordinator = await operator(service)
             service.say(1)
@@ -80,6 +83,7 @@ async def test_health_tells_operators_how_displays_keep_up() -> None:
     assert rows == {
         "operator": {"lang": "es", "clients": 1, "glass_ms": None},
         "projector": {"lang": "en", "clients": 1},
+        "voice": {"lang": "fr", "clients": 1, "glass_ms": None},
     }
     (slow,) = health["slowest"]
     assert (slow["kind"], slow["lang"], slow["behind"]) == ("projector", "en", 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import zipfile
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 from typing import get_args
@@ -13,7 +14,7 @@ import pytest
 from pipeline.captions.export import WHICH
 from pipeline.core.errors import SessionError
 from pipeline.core.types import Mode
-from pipeline.protocol.caption import CaptionMessage
+from pipeline.protocol.caption import CaptionMessage, SourceText
 from pipeline.protocol.codec import encode, parse_caption
 from pipeline.records.events import Record
 from pipeline.session import past_services
@@ -51,6 +52,15 @@ def test_the_newest_is_first_and_neither_an_empty_one_nor_the_one_that_runs_is_t
     assert (service.name, service.mode) == (DAY, "live")
     assert service.began == "2026-11-15T09:30:00-06:00"
     assert (service.length_s, service.source, service.target) == (61.0, "en", "es")
+
+
+def test_a_service_whose_last_words_were_in_the_caption_language_is_still_of_two(
+    tmp_path: Path,
+) -> None:
+    last = replace(message(4, "Gracias.", "Gracias."), source=SourceText("es", "Gracias."))
+    session(tmp_path, [*SAID, last], DAY, records=live())
+    (service,) = PastServices(tmp_path).listed()
+    assert (service.source, service.target) == ("en", "es")
 
 
 def test_one_without_a_record_that_can_be_read_counts_as_a_rehearsal(tmp_path: Path) -> None:

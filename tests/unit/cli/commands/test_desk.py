@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import stat
 import webbrowser
 from pathlib import Path
@@ -109,6 +110,28 @@ def test_what_stands_in_the_way_is_told(
     assert "[port-unknown]" in capsys.readouterr().err
     assert main(["desk", "--sessions", "elsewhere", "--port", "1"]) == 1
     assert "[token-missing]" in capsys.readouterr().err
+    assert opened == []
+
+
+def test_a_page_for_companion_has_each_button_with_its_address(
+    opened: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    notices = ["--notice", "Children may go", "--notice", "¿Café?"]
+    given = ["--config", "two.toml", "--port", "8123", "--companion", "a.json", *notices]
+    Path("two.toml").write_text('[translate]\nsource = ["en", "es"]\n')
+    assert main(["desk", "--buttons", "Deck", *given]) == 0
+    assert "token=" not in capsys.readouterr().out
+    made = json.loads(Path("a.json").read_bytes())
+    assert made["page"]["name"] == "Deck"
+    gets = {}
+    for button in (each for row in made["page"]["controls"].values() for each in row.values()):
+        (action,) = button["steps"]["0"]["action_sets"]["down"]
+        gets[button["style"]["text"]] = action["options"]["url"].partition("/do/")[2]
+    token = gets["undo"].partition("token=")[2]
+    assert gets["next language"] == f"next-language?token={token}"
+    assert gets["spoken es"] == f"spoken?lang=es&token={token}"
+    assert gets["¿Café?"] == f"notice?text=%C2%BFCaf%C3%A9%3F&lang=en&token={token}"
+    assert len(gets) == 3 + 9 + 3 + 2
     assert opened == []
 
 

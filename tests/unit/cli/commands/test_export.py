@@ -8,12 +8,15 @@ import sys
 import zipfile
 from pathlib import Path
 
+import av
+import numpy as np
 import pytest
 
 from pipeline.cli.main import main
 from pipeline.protocol.codec import encode
 from scripts.support.journal import message, session
 from scripts.support.program import environment
+from tests.support.needs import needs_program
 
 
 @pytest.fixture
@@ -47,8 +50,38 @@ def test_each_language_of_a_service_is_exported_by_its_name(
     for target, text in {"fr": "La grâce", "es": "Gracia", "": "Gracia"}.items():
         assert main(["export", "last", "--format", "txt", "--target", target]) == 0
         assert capsys.readouterr().out == f"{text}\n"
+    english = message(1, "Gracias", "Thank you", start_s=1.0, end_s=3.0, lang="en")
+    (folder / "captions.en.jsonl").write_bytes(encode(english) + b"\n")  # it is spoken as well
+    assert main(["export", "last", "--format", "txt", "--lang", "en"]) == 0
+    assert capsys.readouterr().out == "Thank you\n"
+    (folder / "captions.en.jsonl").unlink()
     assert main(["export", "last", "--target", "de"]) == 1
     assert "There is: en, es, fr. [session-lang]" in capsys.readouterr().err
+
+
+def test_a_summary_is_a_draft_for_who_is_at_the_machine(
+    sessions: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["export", "last", "--summary"]) == 0
+    assert capsys.readouterr().out.startswith("# 22 November 2026\n\n*A draft ")
+    assert main(["export", "last", "--summary", "--out", "draft.md"]) == 0
+    assert (sessions.parent / "draft.md").read_text().startswith("# 22 November 2026\n")
+
+
+@pytest.mark.slow
+def test_the_voice_says_a_service_when_it_is_over(
+    sessions: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    needs_program("espeak-ng")
+    (sessions.parent / "config.toml").write_text('[speech]\nengine = "espeak"\n')
+    assert main(["export", "last", "--out", "a.mp3"]) == 0
+    with av.open(str(sessions.parent / "a.mp3")) as sound:
+        frames = [frame.to_ndarray()[0] for frame in sound.decode(audio=0)]
+    heard = np.concatenate(frames)
+    assert 0.5 < len(heard) / 24_000 < 3.0
+    assert float(np.abs(heard).max()) > 0.05
+    assert main(["export", "last", "--lang", "source", "--format", "mp3"]) == 2
+    assert "[export-format]" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,9 @@ import pytest
 from pipeline.captions.board import CaptionBoard
 from pipeline.core.errors import ProtocolError
 from pipeline.core.reports import Rendition, Retranslated
-from pipeline.core.types import Caption, Recognition, Transcript, Utterance
+from pipeline.core.types import Caption, Cause, Recognition, Transcript, Utterance
 from pipeline.server.operator_feed import OperatorFeed
+from pipeline.session.reader import read_records
 from pipeline.workers.queues import Retranslation
 from tests.support.commands import command
 from tests.support.coordinator import CoordinatorFixture
@@ -354,3 +355,89 @@ def test_what_was_just_typed_for_one_language_goes_off_the_record_there_and_cann
     with pytest.raises(ProtocolError, match="nothing to take back"):
         desk.commands.obey(command("undo"))
     assert desk.written("captions.fr.jsonl") == []
+
+
+class Interpreted(CoordinatorFixture):
+    """Somebody preaches in English, and an interpreter says it in Spanish."""
+
+    def __init__(self, tmp_path: Path, interpreter: str) -> None:
+        flags = {"translate.source": ["en", "es"], "translate.interpreter": interpreter}
+        super().__init__(tmp_path, flags)
+        self.say("en", "God is faithful to us.", "Dios nos es fiel a todos.")
+
+    def say(self, lang: str, heard: str, made: str, *, number: int = 1, final: bool = True) -> None:
+        cause: Cause = "silence" if final else "partial"
+        start = number * 32_000
+        pcm = np.zeros(16_000, np.float32)
+        utterance = Utterance(
+            number, 1 + final, final, cause, start, start + 16_000, pcm, closed_s=1.0
+        )
+        said = Transcript(utterance, lang, heard, heard, Recognition(heard))
+        for target in self.boards:
+            is_heard = target == lang
+            text, engine = (heard, "heard") if is_heard else (made, "gemma")
+            self.targets.take(Rendition(target, Caption(said, target, text, engine, final)))
+
+    def texts(self) -> dict[str, list[str]]:
+        boards = self.boards.items()
+        return {lang: [m.target.text for m in b.snapshot().messages] for lang, b in boards}
+
+
+BOTH = {
+    "es": ["Dios nos es fiel a todos.", "Dios es fiel a todos."],
+    "en": ["God is faithful to us.", "God is faithful to all."],
+}
+FIRST = {lang: texts[:1] for lang, texts in BOTH.items()}
+
+
+def test_an_interpreter_is_recorded_and_shown_unless_the_settings_say_otherwise(
+    tmp_path: Path,
+) -> None:
+    for number, (interpreter, texts) in enumerate((("shown", BOTH), ("hidden", FIRST))):
+        hall = Interpreted(tmp_path / str(number), interpreter)
+        hall.say("es", "Dios es fiel a", "God is faithful", number=2, final=False)
+        hall.say("es", BOTH["es"][1], BOTH["en"][1], number=2)
+        assert hall.texts() == texts
+        hall.targets.settle()
+        hall.recorder.close(5)
+        kept = [each for each in read_records(hall.recorder.folder) if each.type == "utterance"]
+        told = [(each.id, each.text, each.repeats) for each in kept]
+        assert told == [(1, "God is faithful to us.", None), (2, "Dios es fiel a todos.", 1)]
+
+
+def test_what_was_hidden_wrongly_is_brought_back_and_stays(tmp_path: Path) -> None:
+    hall = Interpreted(tmp_path, "hidden")
+    hall.say("es", BOTH["es"][1], BOTH["en"][1], number=2)
+    assert [each.target.text for each in hall.screen.messages if each.id == 2] == [""]
+    hall.commands.obey(command("show", id=2))
+    assert hall.texts() == BOTH
+    hall.say("es", "Fui al médico el martes.", "I saw the doctor on Tuesday.", number=3)
+    assert [texts[-1] for texts in hall.texts().values()] == [
+        *("Fui al médico el martes.", "I saw the doctor on Tuesday."),
+    ]
+    hall.recorder.close(5)
+
+
+@pytest.mark.parametrize("is_shown", [False, True])
+def test_who_goes_on_with_something_new_is_shown_whole(tmp_path: Path, *, is_shown: bool) -> None:
+    hall = Interpreted(tmp_path, "hidden")
+    pcm = np.zeros(16_000, np.float32)
+    first = Utterance(2, 1, True, "silence", 64_000, 80_000, pcm, closed_s=1.0, can_resume=True)
+    longer = replace(first, revision=3, end_sample=160_000)
+    again, more = "Dios es fiel a todos.", "Dios es fiel a todos. Yo lo vi en el hospital."
+
+    def final(utterance: Utterance, text: str) -> Rendition:
+        said = Transcript(utterance, "es", text, text, Recognition(text))
+        return Rendition("es", Caption(said, "es", text, "heard", final=True))
+
+    hall.targets.take(first)
+    hall.targets.take(final(first, again))
+    assert hall.texts()["es"] == FIRST["es"]
+    if is_shown:
+        hall.commands.obey(command("show", id=2))
+    hall.targets.take(replace(longer, revision=2, final=False, cause="resumed"))
+    hall.targets.take(longer)
+    hall.targets.take(final(longer, more))
+    assert hall.texts()["es"] == [*FIRST["es"], more]
+    assert hall.screen.messages[-1].target.text == more
+    hall.recorder.close(5)

@@ -65,6 +65,18 @@ def test_only_languages_that_the_engine_speaks_are_offered() -> None:
     assert offered(enabled=True, languages=["fr", "ko"]) == ("fr",)
 
 
+def test_of_a_language_that_is_spoken_and_read_programs_get_the_translation() -> None:
+    spoken = {"translate.source": ["en", "es"], "translate.targets": ["fr"]}
+    program = {"program": "freeshow", "url": "http://127.0.0.1:1"}
+    outputs = [{**program, "lang": lang} for lang in ("en", "es")]
+    boards = [CaptionBoard("test", "en", lang, 10) for lang in ("es", "fr", "en")]
+    for flags in (spoken, {}):
+        settings = load(flags=QUICK | flags | {"outputs": outputs}).settings
+        feeds = open_gate(settings, boards, "live").outputs
+        assert feeds["es"]._side == "target"
+        assert feeds["en"]._side == ("target" if flags else "source")
+
+
 def test_the_voice_is_told_what_screens_show(tmp_path: Path) -> None:
     settings = load(flags=QUICK | {"speech.enabled": True}).settings
     board = CaptionBoard("test", "en", "es", 10)

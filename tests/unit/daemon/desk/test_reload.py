@@ -221,6 +221,8 @@ def test_all_that_is_live_reaches_its_part(tmp_path: Path) -> None:
         song = "manual"
         hold_doubtful = true
         hold_s = 3.0
+        [translate]
+        interpreter = "hidden"
         [log]
         level = "error"
         format = "json"
@@ -251,6 +253,7 @@ def test_all_that_is_live_reaches_its_part(tmp_path: Path) -> None:
             assert service.app._context.facts.hold_s == 3.0
             assert service.app._reload.settings.session.new_at == "05:00"
             assert service.app._context.facts.hold_doubtful
+            assert service.app._context.facts.hides_interpreter
             hub = service.app._context.hub
             assert hub._past.readers == "everyone"
             assert hub._limiter.per_address == 77
