@@ -87,7 +87,7 @@ def spoken_apart(section: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(source, list | tuple) and source:
         apart |= {"source": source[0], "also_spoken": source[1:]}
     targets, also = apart.get("targets", ()), apart.get("also_spoken", ())
-    if also and isinstance(targets, list | tuple):
+    if also and isinstance(also, list | tuple) and isinstance(targets, list | tuple):
         listed = [each.get("lang") if isinstance(each, Mapping) else each for each in targets]
         listed.append(apart.get("target", "es"))
         spoken = (apart.get("source", "en"), *also)

@@ -81,7 +81,7 @@ def test_axe_finds_nothing_in_the_dashboard_and_the_newest_service_is_in_sight(
     complaints: list[str] = []
     size: Any = {"width": WIDTHS[where], "height": 844}
     page = opened(browser, page_file, complaints, viewport=size, color_scheme=scheme)
-    parts = ["Words misheard", "Good captions", "How sure", "Services"]
+    parts = ["Words misheard", "Church words misheard", "Good captions", "How sure", "Services"]
     assert page.locator("h2").all_text_contents() == [*parts, "What to look at next", "Models"]
     assert page.evaluate("document.documentElement.scrollWidth") == size["width"]
     newest = place_of(page.locator("figure").first.locator("svg text").last)

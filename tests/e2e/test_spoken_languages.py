@@ -54,7 +54,7 @@ def test_a_testimony_in_spanish_is_captioned_for_everybody(
                 assert {message.target.engine for message in captions} == {"heard"}
                 assert all(m.target.text == m.source.text for m in captions)
             else:
-                assert {message.target.engine for message in captions} == {"gemma"}
+                assert "gemma" in {message.target.engine for message in captions}
     transcripts = {
         lang: (folder / f"transcript.{lang}.txt").read_text("utf-8").lower()
         for lang in ("en", "es")

@@ -117,7 +117,7 @@ def test_a_change_of_anything_that_is_packaged_is_installed(tmp_path: Path) -> N
     assert command
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     wheel = project["tool"]["hatch"]["build"]["targets"]["wheel"]
-    packaged = [*wheel["force-include"], *wheel["packages"]]
+    packaged = wheel["only-include"]
     files = []
     for name in (*packaged, "pyproject.toml", "requirements.lock", "requirements-build.lock"):
         file = tmp_path / name if (ROOT / name).is_file() else tmp_path / name / "deeper" / "file"
