@@ -65,7 +65,7 @@ def run_live(
     command = ["run", "--input", str(audio.resolve()), "--pace", pace, "--sessions", str(folder)]
     with ExitStack() as opened:
         program = opened.enter_context(started(*command, cwd=folder, **environment(settings)))
-        display = _Display(program.socket())
+        display = Display(program.socket())
         phone = _glass(program.address, opened) if with_glass else None
         loaded_s = _tree_s(program)
         program.end(_END_S)
@@ -97,7 +97,7 @@ def environment(settings: Sequence[str]) -> dict[str, str]:
     return found
 
 
-class _Display(threading.Thread):
+class Display(threading.Thread):
     """Notes each caption it gets and when, until the program ends."""
 
     def __init__(self, address: str) -> None:

@@ -1,0 +1,306 @@
+"""Measure the church's voice: how well it is understood, and how late it is.
+
+    python -m scripts.bench.voice
+    python -m scripts.bench.voice --only intelligibility --most 50
+    python -m scripts.bench.voice --only delay --audio demo/sermon.flac
+
+"intelligibility" speaks captions of modern preaching without digits with Kokoro and has Whisper
+base hear them; what it heard is compared word by word, a number as the same number in words or
+digits. CPU is of the voice alone, espeak-ng included.
+
+"delay" plays a recording in real time to the program with Whisper base and the voice, and listens
+to /listen/es as a phone does. A clause is late from its last spoken word until its first sound has
+come: the end of the caption's last sentence in the recording's reference; for an earlier clause,
+as many words of the translation as it ends after, as a share of the whole caption.
+
+Both need the models: stark-translate models pull kokoro-82m-int8 whisper-base; and espeak-ng.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import resource
+import sys
+import tempfile
+import threading
+import time
+import urllib.request
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.progress import track
+
+from pipeline.church.fidelity import numbers
+from pipeline.core.errors import ModelError, StarkError
+from pipeline.core.percentiles import nearest_rank
+from pipeline.core.resources import bundled
+from pipeline.core.types import SAMPLE_RATE, Pcm
+from pipeline.engines.ctranslate2.whisper import Whisper
+from pipeline.engines.protocols import Speaker
+from pipeline.engines.speech.kokoro import Kokoro
+from pipeline.evaluation.reference import Sentence, read_recording
+from pipeline.evaluation.word_errors import word_errors
+from pipeline.models.resolve import resolve
+from pipeline.protocol.caption import CaptionMessage
+from pipeline.session.reader import Session
+from pipeline.voice.playout import BIT_RATE, RATE_HZ
+from scripts.bench import report_section
+from scripts.bench.live import Display, began_s, environment
+from scripts.bench.machine import machine
+from scripts.support.paths import ROOT
+from scripts.support.program import started
+
+TITLE = "## The church's voice"
+UNDERSTOOD, DELAY = f"{TITLE}: how well it is understood", f"{TITLE}: how late it is"
+CAPTIONS = {
+    "es": ROOT / "training" / "data" / "sermon_test.tsv",
+    "fr": ROOT / "training" / "data" / "sermon_test_fr.tsv",
+    "pt": Path(__file__).with_name("captions_pt.txt"),
+}
+_BYTES_A_SAMPLE = BIT_RATE / 8 / RATE_HZ
+_LOUD = 0.01
+_EARLY_S = 0.5
+"""The voice detector may end an utterance so long before a last faint sound."""
+_GAP_S = 0.1
+_END_S = 900.0
+
+
+def captions(lang: str, most: int) -> list[str]:
+    """Return captions without digits; of a line with two languages the second."""
+    lines = CAPTIONS[lang].read_text("utf-8").splitlines()
+    texts = (line.split("\t")[-1] for line in lines if line and not line.startswith("#"))
+    return [text for text in texts if not any(map(str.isdigit, text))][:most]
+
+
+def comparable(text: str, lang: str) -> str:
+    """Return a text with its numbers in digits: who hears "siete" may well write 7."""
+    for found in reversed(numbers.find(text, lang)):
+        text = f"{text[: found.start]}{found.value}{text[found.end :]}"
+    return text
+
+
+@dataclass(frozen=True, slots=True)
+class Understood:
+    """What was heard of a language's captions."""
+
+    lang: str
+    captions: int
+    words: int
+    wrong: int
+    speech_s: float
+    cpu_s: float
+
+    @property
+    def row(self) -> list[str]:
+        """Its row of the table."""
+        wer, cpu = self.wrong / max(1, self.words), self.cpu_s / (self.speech_s or 1.0)
+        counts = [str(self.captions), str(self.words), f"{wer:.1%}"]
+        return [self.lang, *counts, f"{self.speech_s:.0f}", f"{cpu:.2f}"]
+
+
+def understood(lang: str, texts: Sequence[str], voice: Speaker, ear: Whisper) -> Understood:
+    """Speak and hear captions. Raises EngineError."""
+    import soxr  # noqa: PLC0415 - takes a while
+
+    words = wrong = 0
+    speech_s = cpu_s = 0.0
+    for text in track(texts, f"speaking {lang}", console=Console(stderr=True)):
+        began = _cpu_s()
+        sound = voice.speak(text, lang, 1.0)
+        cpu_s += _cpu_s() - began
+        speech_s += len(sound) / RATE_HZ
+        heard = ear.recognize(soxr.resample(sound, RATE_HZ, SAMPLE_RATE), final=True).text
+        errors, count = word_errors(comparable(text, lang), comparable(heard, lang))
+        words, wrong = words + count, wrong + errors
+        if errors:
+            print(f"{lang}: {text} | {heard}", file=sys.stderr)
+    return Understood(lang, len(texts), words, wrong, speech_s, cpu_s)
+
+
+def _cpu_s() -> float:
+    used = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(each.ru_utime + each.ru_stime for each in used)
+
+
+class Listener(threading.Thread):
+    """Takes a language's sound and notes when each part of it came (monotonic seconds)."""
+
+    def __init__(self, address: str, lang: str) -> None:
+        super().__init__(name="listener", daemon=True)
+        self.sound = b""
+        self.came: list[tuple[int, float]] = []
+        """Bytes before a part, and its arrival."""
+        self._stream = urllib.request.urlopen(f"{address}/listen/{lang}", timeout=60)  # noqa: S310
+        self.start()
+
+    def run(self) -> None:
+        """Listen until the stream ends."""
+        with self._stream:
+            while part := self._stream.read1():
+                self.came.append((len(self.sound), time.monotonic()))
+                self.sound += part
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """Sound as a player gives it that keeps nothing back."""
+
+    pcm: Pcm
+    starts: tuple[tuple[int, float], ...]
+    """First sample of each part, and when it sounds."""
+    gaps_s: tuple[float, ...]
+    """How long the player has waited for sound, each time."""
+
+    def first_sound_s(self, from_s: float, to_s: float) -> float | None:
+        """Return when the first sound between two moments is heard; None if there is none."""
+        ends = [first for first, _ in self.starts[1:]] + [len(self.pcm)]
+        for (first, at_s), end in zip(self.starts, ends, strict=True):
+            loud = np.flatnonzero(np.abs(self.pcm[first:end]) > _LOUD) / RATE_HZ + at_s
+            if len(loud := loud[(loud >= from_s) & (loud < to_s)]):
+                return float(loud[0])
+        return None
+
+
+def heard(sound: bytes, came: Iterable[tuple[int, float]]) -> Heard:
+    """Decode what a listener got."""
+    import av  # noqa: PLC0415 - takes a while
+
+    with av.open(io.BytesIO(sound), "r", format="mp3") as decoded:
+        pcm = np.concatenate([frame.to_ndarray()[0] for frame in decoded.decode(audio=0)])
+    starts, gaps, end_s = [], [], 0.0
+    parts = list(came)
+    for (size, came_s), (next_size, _) in zip(parts, [*parts[1:], (len(sound), 0.0)], strict=True):
+        if starts and came_s - end_s > 0:
+            gaps.append(came_s - end_s)
+        starts.append((round(size / _BYTES_A_SAMPLE), max(came_s, end_s)))
+        end_s = starts[-1][1] + (next_size - size) / _BYTES_A_SAMPLE / RATE_HZ
+    return Heard(pcm, tuple(starts), tuple(gaps))
+
+
+def delays_s(
+    said: Iterable[Mapping[str, Any]], shown: Sequence[CaptionMessage],
+    spoken: Sequence[Sentence], sound: Heard, start_s: float,
+) -> list[float]:  # fmt: skip
+    """Return how late the first sound of each clause was; `start_s`: when the recording began.
+
+    `said` are the voice's own lines, with `due_s`: when it thought that the clause would sound.
+    """
+    by_id, words, found = {each.id: each for each in shown}, dict[int, int](), []
+    for clause in said:
+        key = clause["caption"]
+        words[key] = words.get(key, 0) + clause["words"]
+        at_s = sound.first_sound_s(clause["due_s"], clause["due_s"] + clause["length_s"] + 1.0)
+        if key in by_id and at_s is not None:
+            caption = by_id[key]
+            share = min(1.0, words[key] / max(1, len(_text(caption).split())))
+            ends = [each.end_s for each in spoken
+                    if caption.start_s < each.end_s <= caption.end_s + _EARLY_S]  # fmt: skip
+            end_s = max(ends, default=caption.end_s)
+            found.append(at_s - start_s - caption.start_s - share * (end_s - caption.start_s))
+    return found
+
+
+def _text(caption: CaptionMessage) -> str:
+    return caption.verse.text if caption.verse else caption.target.text
+
+
+def delay(audio: Path, settings: Sequence[str]) -> list[list[str]]:
+    """Play a recording to the program and listen; return the table. Raises StarkError."""
+    spoken = read_recording(audio.with_suffix(".json"), "en", "es").once
+    own = ["stt.model=whisper-base", "speech.enabled=true", "log.level=debug", *settings]
+    with tempfile.TemporaryDirectory() as folder:
+        command = ["run", "--input", str(audio.resolve()), "--sessions", folder]
+        with started(*command, cwd=Path(folder), **environment(own)) as program:
+            listener = Listener(program.address, "es")
+            display = Display(program.socket())
+            program.end(_END_S)
+            listener.join(10)
+            display.join(10)
+            session = Session(program.folder)
+        start_s, shown = began_s(display.got, session.shown), session.captions
+    clock_s = time.time() - time.monotonic()
+    said = [
+        {**line, "due_s": datetime.fromisoformat(line["utc"]).timestamp() - clock_s + line["in_s"]}
+        for line in program.log
+        if line.get("event") == "clause"
+    ]
+    sound = heard(listener.sound, listener.came)
+    late = sorted(delays_s(said, shown, spoken, sound, start_s))
+    if not late:
+        raise ModelError("nothing-heard", "Nothing was heard.", "Look at the program's log.")
+    words = sum(len(_text(each).split()) for each in shown)
+    gaps = [gap for gap in sound.gaps_s if gap > _GAP_S]
+    return [
+        ["measure", audio.stem],
+        ["clauses", f"{len(late)} of {len(said)}"],
+        ["words said, of words shown", f"{sum(each['words'] for each in said)} of {words}"],
+        ["last word to first sound, p50 / p95 / longest, s",
+         f"{nearest_rank(late, 0.5):.2f} / {nearest_rank(late, 0.95):.2f} / {late[-1]:.2f}"],
+        [f"gaps over {_GAP_S} s, longest, s", f"{len(gaps)}, {max(sound.gaps_s, default=0.0):.2f}"],
+    ]  # fmt: skip
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Measure, print; return the exit code."""
+    arguments = _arguments(argv)
+    try:
+        if arguments.only != "delay":
+            rows = _intelligibility(arguments)
+            _tell(UNDERSTOOD, rows, arguments.markdown)
+        if arguments.only != "intelligibility":
+            _tell(DELAY, delay(arguments.audio, arguments.set), arguments.markdown)
+    except StarkError as error:
+        print(error, file=sys.stderr)
+        return 2
+    return 0
+
+
+def _intelligibility(arguments: argparse.Namespace) -> list[list[str]]:
+    # On a busy machine a caption may take longer than a listener would wait.
+    voice = Kokoro(
+        resolve("speech", "kokoro-82m-int8"),
+        section="speech", languages=tuple(arguments.langs), threads=1, deadline_s=120.0,
+    )  # fmt: skip
+    voice.load()
+    rows = [["", "captions", "words", "WER", "speech, s", "CPU, s/s"]]
+    for lang in arguments.langs:
+        ear = Whisper(resolve("stt", "whisper-base"), lang=lang)
+        ear.load()
+        rows.append(understood(lang, captions(lang, arguments.most), voice, ear).row)
+    return rows
+
+
+def _tell(title: str, rows: Sequence[Sequence[str]], file: Path | None) -> None:
+    report_section.show(rows, title)
+    if file:
+        about = machine()
+        notes = "Made by `make bench-voice`; `python -m scripts.bench.voice --help` says how."
+        made = f"- {about['date']}, {about['cpu']}; onnxruntime {about['onnxruntime']}"
+        section = f"{title}\n\n{notes}\n\n{report_section.markdown(rows)}\n\n{made}\n"
+        report_section.write(file, title, section, behind=TITLE)
+
+
+def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--only", choices=["intelligibility", "delay"], help="one of the two")
+    parser.add_argument("--most", type=int, default=50, metavar="N",
+                        help="captions of each language (default 50)")  # fmt: skip
+    parser.add_argument("--langs", nargs="+", choices=list(CAPTIONS), default=list(CAPTIONS))
+    parser.add_argument("--audio", type=Path, default=bundled("demo", "service.flac"),
+                        help="its reference beside it (default demo/service.flac)")  # fmt: skip
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE",
+                        help="a setting, for the delay")  # fmt: skip
+    parser.add_argument("--markdown", type=Path, help="write the tables into this file's sections")
+    return parser.parse_args(argv)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
