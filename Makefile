@@ -11,7 +11,7 @@ FAST := --hypothesis-profile=quick -m "not slow and not browser and not sound an
 
 .DELETE_ON_ERROR:  # a .venv that could only half be made is made again
 
-.PHONY: help venv dev train demo test check coverage lint format screenshots trial faults audit soak crowd bench-relays bench bench-voices bench-church bench-meaning bench-languages lock wheel wheels wheels-check clean
+.PHONY: help venv dev train demo test check coverage lint format screenshots trial faults audit soak crowd bench-relays bench bench-voices bench-voice bench-church bench-meaning bench-languages lock wheel wheels wheels-check clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-18s %s\n", $$1, $$2}'
@@ -110,6 +110,10 @@ bench-voices: .venv/dev  ## ... with Whisper base on people and on pauses (6 min
 	$(BIN)/stark-translate models pull whisper-base
 	$(BIN)/python -m scripts.bench.latency --recording pauses voices --recognizer whisper-base $(against) \
 	  --markdown docs/BENCHMARKS.md $(ARGS)
+
+bench-voice: .venv/dev  ## ... of the church's voice: how well it is understood, how late it is (15 minutes)
+	$(BIN)/stark-translate models pull kokoro-82m-int8 whisper-base
+	$(BIN)/python -m scripts.bench.voice --markdown docs/BENCHMARKS.md $(ARGS)
 
 bench-church: .venv/runtime  ## Measure references and quoted verses: found, missed, wrong (5 minutes)
 	$(BIN)/python -m scripts.bench.church --markdown docs/BENCHMARKS.md $(ARGS)

@@ -27,12 +27,13 @@ import threading
 import time
 import urllib.request
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import soundfile
 from rich.console import Console
 from rich.progress import track
 
@@ -53,6 +54,7 @@ from pipeline.voice.playout import BIT_RATE, RATE_HZ
 from scripts.bench import report_section
 from scripts.bench.live import Display, began_s, environment
 from scripts.bench.machine import machine
+from scripts.bench.recordings import read_audio
 from scripts.support.paths import ROOT
 from scripts.support.program import started
 
@@ -68,6 +70,8 @@ _LOUD = 0.01
 _EARLY_S = 0.5
 """The voice detector may end an utterance so long before a last faint sound."""
 _GAP_S = 0.1
+_QUIET_S = 10.0
+"""Before a recording, so that the voice is loaded as in a service, and behind it, to say all."""
 _END_S = 900.0
 
 
@@ -85,42 +89,28 @@ def comparable(text: str, lang: str) -> str:
     return text
 
 
-@dataclass(frozen=True, slots=True)
-class Understood:
-    """What was heard of a language's captions."""
-
-    lang: str
-    captions: int
-    words: int
-    wrong: int
-    speech_s: float
-    cpu_s: float
-
-    @property
-    def row(self) -> list[str]:
-        """Its row of the table."""
-        wer, cpu = self.wrong / max(1, self.words), self.cpu_s / (self.speech_s or 1.0)
-        counts = [str(self.captions), str(self.words), f"{wer:.1%}"]
-        return [self.lang, *counts, f"{self.speech_s:.0f}", f"{cpu:.2f}"]
-
-
-def understood(lang: str, texts: Sequence[str], voice: Speaker, ear: Whisper) -> Understood:
-    """Speak and hear captions. Raises EngineError."""
+def understood(lang: str, texts: Sequence[str], voice: Speaker, ear: Whisper) -> list[str]:
+    """Speak and hear captions; return the row of the table. Raises EngineError."""
     import soxr  # noqa: PLC0415 - takes a while
 
-    words = wrong = 0
-    speech_s = cpu_s = 0.0
+    counted, speech_s, cpu_s = list[tuple[int, int]](), 0.0, 0.0
     for text in track(texts, f"speaking {lang}", console=Console(stderr=True)):
         began = _cpu_s()
         sound = voice.speak(text, lang, 1.0)
         cpu_s += _cpu_s() - began
         speech_s += len(sound) / RATE_HZ
         heard = ear.recognize(soxr.resample(sound, RATE_HZ, SAMPLE_RATE), final=True).text
-        errors, count = word_errors(comparable(text, lang), comparable(heard, lang))
-        words, wrong = words + count, wrong + errors
-        if errors:
+        counted.append(word_errors(comparable(text, lang), comparable(heard, lang)))
+        if counted[-1][0]:
             print(f"{lang}: {text} | {heard}", file=sys.stderr)
-    return Understood(lang, len(texts), words, wrong, speech_s, cpu_s)
+    return row(lang, counted, speech_s, cpu_s)
+
+
+def row(lang: str, counted: Sequence[tuple[int, int]], speech_s: float, cpu_s: float) -> list[str]:
+    """Return a language's row; `counted` is (wrong, said) words of each caption."""
+    wrong, said = (sum(column) for column in zip(*counted, strict=True))
+    figures = [f"{wrong / said:.1%}", f"{speech_s:.0f}", f"{cpu_s / speech_s:.2f}"]
+    return [lang, str(len(counted)), str(said), *figures]
 
 
 def _cpu_s() -> float:
@@ -173,8 +163,8 @@ def heard(sound: bytes, came: Iterable[tuple[int, float]]) -> Heard:
 
     with av.open(io.BytesIO(sound), "r", format="mp3") as decoded:
         pcm = np.concatenate([frame.to_ndarray()[0] for frame in decoded.decode(audio=0)])
-    starts, gaps, end_s = [], [], 0.0
-    parts = list(came)
+    starts, gaps = list[tuple[int, float]](), list[float]()
+    parts, end_s = list(came), 0.0
     for (size, came_s), (next_size, _) in zip(parts, [*parts[1:], (len(sound), 0.0)], strict=True):
         if starts and came_s - end_s > 0:
             gaps.append(came_s - end_s)
@@ -183,13 +173,26 @@ def heard(sound: bytes, came: Iterable[tuple[int, float]]) -> Heard:
     return Heard(pcm, tuple(starts), tuple(gaps))
 
 
+def clauses(log: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the voice's own lines of a log with `due_s`, when it thought they would sound.
+
+    Monotonic seconds, like all times here.
+    """
+    clock_s = time.time() - time.monotonic()
+    return [
+        {**line, "due_s": datetime.fromisoformat(line["utc"]).timestamp() - clock_s + line["in_s"]}
+        for line in log
+        if line.get("event") == "clause"
+    ]
+
+
 def delays_s(
     said: Iterable[Mapping[str, Any]], shown: Sequence[CaptionMessage],
     spoken: Sequence[Sentence], sound: Heard, start_s: float,
 ) -> list[float]:  # fmt: skip
     """Return how late the first sound of each clause was; `start_s`: when the recording began.
 
-    `said` are the voice's own lines, with `due_s`: when it thought that the clause would sound.
+    `said` is what `clauses` returns.
     """
     by_id, words, found = {each.id: each for each in shown}, dict[int, int](), []
     for clause in said:
@@ -212,10 +215,15 @@ def _text(caption: CaptionMessage) -> str:
 
 def delay(audio: Path, settings: Sequence[str]) -> list[list[str]]:
     """Play a recording to the program and listen; return the table. Raises StarkError."""
-    spoken = read_recording(audio.with_suffix(".json"), "en", "es").once
+    once = read_recording(audio.with_suffix(".json"), "en", "es").once
+    spoken = [replace(each, start_s=each.start_s + _QUIET_S, end_s=each.end_s + _QUIET_S)
+              for each in once]  # fmt: skip
     own = ["stt.model=whisper-base", "speech.enabled=true", "log.level=debug", *settings]
     with tempfile.TemporaryDirectory() as folder:
-        command = ["run", "--input", str(audio.resolve()), "--sessions", folder]
+        quiet = np.zeros(round(_QUIET_S * SAMPLE_RATE), np.float32)
+        played = Path(folder, "played.wav")
+        soundfile.write(played, np.concatenate([quiet, read_audio(audio), quiet]), SAMPLE_RATE)
+        command = ["run", "--input", str(played), "--pace", "realtime", "--sessions", folder]
         with started(*command, cwd=Path(folder), **environment(own)) as program:
             listener = Listener(program.address, "es")
             display = Display(program.socket())
@@ -223,27 +231,30 @@ def delay(audio: Path, settings: Sequence[str]) -> list[list[str]]:
             listener.join(10)
             display.join(10)
             session = Session(program.folder)
+        finals_ms = [each.last_syllable_to_final_ms or 0.0 for each in session.shown]
         start_s, shown = began_s(display.got, session.shown), session.captions
-    clock_s = time.time() - time.monotonic()
-    said = [
-        {**line, "due_s": datetime.fromisoformat(line["utc"]).timestamp() - clock_s + line["in_s"]}
-        for line in program.log
-        if line.get("event") == "clause"
-    ]
+    said = clauses(program.log)
+    if not said:
+        raise ModelError("nothing-heard", "Nothing was said.", "Look at [speech] with `check`.")
     sound = heard(listener.sound, listener.came)
-    late = sorted(delays_s(said, shown, spoken, sound, start_s))
-    if not late:
-        raise ModelError("nothing-heard", "Nothing was heard.", "Look at the program's log.")
+    late = delays_s(said, shown, spoken, sound, start_s)
     words = sum(len(_text(each).split()) for each in shown)
     gaps = [gap for gap in sound.gaps_s if gap > _GAP_S]
     return [
         ["measure", audio.stem],
         ["clauses", f"{len(late)} of {len(said)}"],
         ["words said, of words shown", f"{sum(each['words'] for each in said)} of {words}"],
-        ["last word to first sound, p50 / p95 / longest, s",
-         f"{nearest_rank(late, 0.5):.2f} / {nearest_rank(late, 0.95):.2f} / {late[-1]:.2f}"],
+        ["last word to its first sound, p50 / p95 / longest, s", _ranks(late)],
+        ["end of speech to the final caption, s", _ranks([ms / 1000 for ms in finals_ms])],
         [f"gaps over {_GAP_S} s, longest, s", f"{len(gaps)}, {max(sound.gaps_s, default=0.0):.2f}"],
     ]  # fmt: skip
+
+
+def _ranks(values_s: Iterable[float]) -> str:
+    ordered = sorted(values_s)
+    if not ordered:
+        return "-"
+    return " / ".join(f"{nearest_rank(ordered, share):.2f}" for share in (0.5, 0.95, 1.0))
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -251,8 +262,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = _arguments(argv)
     try:
         if arguments.only != "delay":
-            rows = _intelligibility(arguments)
-            _tell(UNDERSTOOD, rows, arguments.markdown)
+            _tell(UNDERSTOOD, _intelligibility(arguments), arguments.markdown)
         if arguments.only != "intelligibility":
             _tell(DELAY, delay(arguments.audio, arguments.set), arguments.markdown)
     except StarkError as error:
@@ -272,7 +282,7 @@ def _intelligibility(arguments: argparse.Namespace) -> list[list[str]]:
     for lang in arguments.langs:
         ear = Whisper(resolve("stt", "whisper-base"), lang=lang)
         ear.load()
-        rows.append(understood(lang, captions(lang, arguments.most), voice, ear).row)
+        rows.append(understood(lang, captions(lang, arguments.most), voice, ear))
     return rows
 
 
