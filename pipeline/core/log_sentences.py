@@ -64,6 +64,7 @@ SENTENCES: Mapping[str, Sequence[str]] = {
     "old setting": ("{advice}",),
     "no translations": ("The translations in the notes cannot be used: {error}",),
     "not read": ("A reader of files ended with an error of its own: {error}",),
+    "not said": ("Caption {id} cannot be read aloud and is left out: {message} [{code}]",),
     "notes": ("The preacher's notes are known: {names} names, {verses} verses.",),
     "notes given back": ("Nobody spoke: the next service has the notes.",),
     "notes not given back": ("{notes} is not known to the next service: {error}",),

@@ -547,6 +547,7 @@ class TestSearch:
 
     def test_each_sentence_has_its_own(self, gemma: Gemma, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("pipeline.engines.llama_cpp.gemma._QUICK_S", 60.0)
+        monkeypatch.setattr("pipeline.engines.llama_cpp.gemma._SURE", 0.1)
         said = ("The Lord is my shepherd.", "He leads me.")
         apart = [gemma.translate(text).text for text in said]
         made = gemma.translate(
