@@ -10,6 +10,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 
 from pipeline.captions.subtitles import Side, newest, plain
 from pipeline.protocol.caption import CaptionMessage
@@ -87,5 +88,4 @@ def _alike(a: _Sentence, b: _Sentence) -> bool:
 
 
 def _place(caption: CaptionMessage) -> str:
-    minutes, seconds = divmod(int(caption.start_s), 60)
-    return f"(No. {caption.id}, {minutes // 60}:{minutes % 60:02d}:{seconds:02d})"
+    return f"(No. {caption.id}, {timedelta(seconds=int(caption.start_s))})"

@@ -31,7 +31,7 @@ _TRANSLATEGEMMA = (
 )
 
 _TAUGHT = {"Haitian Creole": "Haitian", "Khmer": "Central Khmer"}
-"""Languages that TranslateGemma's template names otherwise than people do."""
+"""TranslateGemma's template has its own names for these languages."""
 
 
 @dataclass(frozen=True, slots=True)

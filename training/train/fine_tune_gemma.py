@@ -99,7 +99,7 @@ def options_of(arguments: Sequence[str] | None) -> argparse.Namespace:
     add("--shares", nargs="+", default=[], metavar="SOURCE=SHARE",
         help="how often a pass takes a source, such as talk=2 tatoeba=.1")  # fmt: skip
     add("--back", type=float, default=0.0, metavar="SHARE",
-        help="so many of the pairs are learnt into English instead (%(default)s)")  # fmt: skip
+        help="share of the pairs that are learnt into English (%(default)s)")  # fmt: skip
     add("--frozen-layers", type=int, default=0, metavar="N", help="with --rank 0: the embeddings "
         "and the lowest N layers stay as they are, which saves their part of the time")  # fmt: skip
     add("--workers", type=int, default=1,

@@ -50,7 +50,7 @@ def in_words(gpu_layers: int) -> str:
 _WARM_UP = "Grace to you and peace."
 _NOTHING = Draft()
 _SURE = -0.4
-"""Mean log-probability of an answer beside which none is looked for: docs/decisions/074."""
+"""From this mean log-probability on an answer is taken as it is: docs/decisions/074."""
 _QUICK_S = 1.0
 """A longer first answer is the only one: the delay of a caption doubles at most."""
 # Measured: docs/decisions/017-calm-finals.md.
@@ -269,8 +269,8 @@ class Gemma:
         answer = Answer(source, prompt, kept, self._text(kept), written.mean)
         done = repair_answer(self._llama, answer, wanted, encode=self._as_answer, check=check)
         found: tuple[Alternative, ...] = ()
-        is_sure = written.whole_mean >= _SURE
-        if rivals is not None and written.stopped == "end" and is_quick and not is_sure:
+        is_unsure = written.whole_mean < _SURE
+        if rivals is not None and written.stopped == "end" and is_quick and is_unsure:
             missing = len(lacking(done.text, wanted))
             others = self._others(decoding, written, answer, rivals)
             found = (

@@ -141,7 +141,7 @@ def local_recognizer_spec(settings: Settings) -> EngineSpec:
         "window_s": stt.window_s or own_window_s(model, library),
     }
     if len(spoken) > 1:
-        # Its own English is the draft where no other translator is as quick.
+        # Whisper's own English is the draft of each pair that has no quick translator.
         drafts = missing_pairs(settings, (partial_spec,))
         langs = {said for said, into in drafts if said != "en"}
         arguments |= {"also_spoken": spoken[1:], "to_english": sorted(langs)}
@@ -402,7 +402,7 @@ def missing_pairs(
 ) -> tuple[tuple[str, str], ...]:
     """Return the pairs (spoken, caption language) without a translator, of several spoken ones.
 
-    One for any of `passes` is enough.
+    A translator for one of the `passes` is enough.
     """
     if not settings.translate.also_spoken:
         return ()
