@@ -30,6 +30,7 @@ class Doors:
         self._limiter = limiter
         # By remote address and port, the longest silent first.
         self._silent: dict[object, _Accepted] = {}
+        self.are_open = True
         self.answer_plain: Callable[[bytes], bytes] | None = None
         """Answers http on a port that speaks https."""
 
@@ -71,6 +72,8 @@ class Listener(socket.socket):
 
     def accept(self) -> tuple[socket.socket, Any]:
         """Accept a connection. Raises ConnectionAbortedError for one that may not come in."""
+        if not self.doors.are_open:
+            raise BlockingIOError  # for the event loop: nobody waits
         accepted, peer = super().accept()
         connection = _Accepted(accepted, peer, self.doors)
         if peer[0] == connection.getsockname()[0]:  # this machine, by its address in the network

@@ -160,6 +160,9 @@ class Transport:
         """Say goodbye (1001) to everyone, wait a moment, then cut off whoever is left."""
         if self._timer:
             self._timer.cancel()
+        # asyncio loses a connection that it has accepted just before its server is closed.
+        self._doors.are_open = False
+        await asyncio.sleep(0.01)
         for server in self._servers:
             server.close()
         closed = asyncio.gather(*(server.wait_closed() for server in self._servers))

@@ -304,6 +304,25 @@ async def test_a_renewed_certificate_is_taken_up_without_a_restart(
 
 
 @in_loop
+async def test_a_connection_of_the_last_moment_is_closed_as_well(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(transport, "_CLOSE_S", 0.1)
+    loop = asyncio.get_running_loop()
+    for ticks in range(5):  # as far as the event loop has got with it
+        async with serving() as service:
+            with socket.socket() as client:
+                client.setblocking(False)
+                with contextlib.suppress(BlockingIOError):
+                    client.connect(("127.0.0.1", service.hub.port))
+                for _ in range(ticks):
+                    await asyncio.sleep(0)
+                await service.hub.close()
+                with contextlib.suppress(ConnectionResetError):  # it was never accepted
+                    assert not await asyncio.wait_for(loop.sock_recv(client, 1), 5)
+
+
+@in_loop
 async def test_a_certificate_that_cannot_be_read_ends_before_the_port_is_bound(
     tmp_path: Path,
 ) -> None:
