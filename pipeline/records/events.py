@@ -117,6 +117,8 @@ class CommandEvent(_Event):
     name: CommandName
     id: int
     """The caption, 0 where the command is not about one."""
+    lang: str = ""
+    """Of `spoken`: the language that is spoken, empty where the program hears for itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

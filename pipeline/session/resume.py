@@ -93,6 +93,12 @@ class Unfinished:
         return told[-1] if told and told[-1].texts else None
 
     @property
+    def forced_language(self) -> str:
+        """The language that an operator has said is spoken, empty if none."""
+        said = (each for each in reversed(self.records) if isinstance(each, CommandEvent))
+        return next((each.lang for each in said if each.name == "spoken"), "")
+
+    @property
     def held_rules(self) -> tuple[RuleEvent, ...]:
         """What operators held for the service."""
         return held_rules(self.records)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from pipeline.core.languages import language
 from pipeline.text.language_check import script_of
@@ -17,6 +17,18 @@ _ABBREVIATIONS = {
     "pt": {"cap.": "capítulo", "v.": "versículo", "Pr.": "pastor"},
 }
 """Those that espeak-ng spells; it knows the others."""
+_BEGINNINGS = {
+    "es": """a al ante aunque como con contra cuando de del desde donde durante e el en entre hacia
+        hasta la las los mientras ni o para pero por porque que quien según si sin sino sobre u un
+        una y""",
+    "fr": """à afin au aux avec car chez comme contre d dans de depuis des dont du en entre et
+        jusqu l la le les lorsqu lorsque mais ni ou où par parce pendant pour puis qu quand que qui
+        sans si sous sur un une vers""",
+    "pt": """a à ao aos as às até com como contra da das de desde do dos durante e em entre mas na
+        nas nem no nos o os ou para pela pelo por porque quando que quem se sem sobre um uma""",
+}
+"""Words that begin a phrase: before them a voice may take a breath."""
+STOPS = ".!?…;:,،؛؟、。，；：！？"
 _ENDS = re.compile(r"(?<=[.!?…;:。！？；])[\"'”’»)\]]*\s*|(?<=[,、，،])\s*")
 
 
@@ -46,6 +58,17 @@ def _is_of(word: str, scripts: frozenset[str]) -> bool:
     if not (letters and scripts):
         return True
     return any(script_of(sign) in scripts for sign in letters)
+
+
+def phrase_ends(words: Sequence[str], lang: str) -> list[int]:
+    """Return after how many words a phrase ends: at a stop, or before a word that begins one."""
+    begins = _BEGINNINGS.get(lang, "").split()
+    are = [word.casefold().partition("'")[0] in begins for word in words]
+    return [
+        at
+        for at in range(1, len(words))
+        if words[at - 1][-1] in STOPS or (are[at] and not are[at - 1])
+    ]
 
 
 def pieces(text: str, most: int) -> Iterator[str]:

@@ -11,12 +11,18 @@ from dataclasses import dataclass
 
 from pipeline.core.languages import language
 from pipeline.protocol.caption import CaptionMessage
+from pipeline.text.spoken import STOPS, phrase_ends
 
 LATE_S = 6.0
 """So far behind, a listener is told what is said now, not what was."""
 _SLOW_S = 1.5
 _MOST_CHARACTERS = 200
 """Of a clause: one that is too long would keep what is said meanwhile waiting."""
+_FIRST_CHARACTERS = 20
+_MADE_A_S = 25
+"""Characters that a machine makes sound of in a second: a longer piece would come after a gap."""
+_FEWEST_WORDS = 4
+"""Of each piece: one of fewer sounds cut off."""
 _KEPT = 200
 """Captions whose words are remembered: none that old changes its words in speech."""
 _CLAUSE = re.compile(r"^.*[.!?…;:,،؛؟、。，；：！？][\"'”’»)\]]*(?=\s|$)", re.DOTALL)
@@ -108,7 +114,7 @@ class Narrator:
             del waiting[:-1]
         caption_id = waiting[0]
         rest = self._rest(self._captions[caption_id])
-        words = self._cut(rest)
+        words = self._phrase(self._cut(rest), queued_s)
         self._said[caption_id] = self._said.get(caption_id, 0) + len(words)
         if len(words) == len(rest):
             del self._since_s[caption_id]
@@ -139,6 +145,19 @@ class Narrator:
         """Return the settled words not said yet; those that a final replaced count as said."""
         return self._words(self._settled(message))[self._said.get(message.id, 0) :]
 
+    def _phrase(self, words: list[str], queued_s: float) -> list[str]:
+        """Return as many words as are made while what is queued is heard, up to a phrase's end.
+
+        Where nothing is being said, a clause of ten words would be heard a second later.
+        """
+        most = max(_FIRST_CHARACTERS, queued_s * _MADE_A_S)
+        if not self._has_spaces or len(" ".join(words)) <= most:
+            return words
+        latest = len(words) - _FEWEST_WORDS
+        ends = [at for at in phrase_ends(words, self._lang) if _FEWEST_WORDS <= at <= latest]
+        fitting = [at for at in ends if len(" ".join(words[:at])) <= most]
+        return words[: max(fitting, default=min(ends, default=len(words)))]
+
     def _cut(self, words: list[str]) -> list[str]:
         """Return the words of one clause: all, or as many as are said in one go."""
         size, ends = 0, 0
@@ -146,6 +165,6 @@ class Narrator:
             size += len(word) + self._has_spaces
             if size > _MOST_CHARACTERS:
                 return words[: ends or max(1, number - 1)]
-            if word[-1] in ".!?…;:,،؛؟、。，；：！？":
+            if word[-1] in STOPS:
                 ends = number
         return words

@@ -14,7 +14,7 @@ from pipeline.captions.subtitles import newest
 from pipeline.core.errors import EngineError, EngineGoneError
 from pipeline.engines.protocols import Speaker
 from pipeline.protocol.caption import CaptionMessage
-from pipeline.voice.narrator import Narrator
+from pipeline.voice.narrator import LATE_S, Narrator
 from pipeline.voice.playout import FRAME, RATE_HZ, Encoder
 
 log = structlog.get_logger()
@@ -30,7 +30,7 @@ def recorded(messages: Iterable[CaptionMessage], lang: str, speaker: Speaker) ->
     encoder, narrator = Encoder(), Narrator(lang, fastest=1.0)
     for message in newest(messages):
         narrator.take(message, now_s=0.0)
-        while clause := narrator.next(0.0, 0.0):
+        while clause := narrator.next(0.0, LATE_S):  # nobody waits: whole clauses
             try:
                 pcm = speaker.speak(clause.text, lang, 1.0)
             except EngineGoneError:

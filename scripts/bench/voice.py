@@ -4,9 +4,9 @@
     python -m scripts.bench.voice --only intelligibility --most 50
     python -m scripts.bench.voice --only delay --audio demo/sermon.flac
 
-"intelligibility" speaks captions of modern preaching without digits with Kokoro and has Whisper
-base hear them; what it heard is compared word by word, a number as the same number in words or
-digits. CPU is of the voice alone, espeak-ng included.
+"intelligibility" speaks captions of modern preaching without digits with Kokoro, in the pieces in
+which a service says them, and has Whisper base hear them; what it heard is compared word by word, a
+number as the same number in words or digits. CPU is of the voice alone, espeak-ng included.
 
 "delay" plays a recording in real time to the program with Whisper base and the voice, and listens
 to /listen/es as a phone does. A clause is late from its last spoken word until its first sound has
@@ -37,6 +37,7 @@ import soundfile
 from rich.console import Console
 from rich.progress import track
 
+from pipeline.captions.board import CaptionBoard
 from pipeline.church.fidelity import numbers
 from pipeline.core.errors import ModelError, StarkError
 from pipeline.core.percentiles import nearest_rank
@@ -50,11 +51,13 @@ from pipeline.evaluation.word_errors import word_errors
 from pipeline.models.resolve import resolve
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.session.reader import Session
+from pipeline.voice.narrator import Narrator
 from pipeline.voice.playout import BIT_RATE, RATE_HZ
 from scripts.bench import report_section
 from scripts.bench.live import Display, began_s, environment
 from scripts.bench.machine import machine
 from scripts.bench.recordings import read_audio
+from scripts.support.captions import caption
 from scripts.support.paths import ROOT
 from scripts.support.program import started
 
@@ -96,7 +99,7 @@ def understood(lang: str, texts: Sequence[str], voice: Speaker, ear: Whisper) ->
     counted, speech_s, cpu_s = list[tuple[int, int]](), 0.0, 0.0
     for text in track(texts, f"speaking {lang}", console=Console(stderr=True)):
         began = _cpu_s()
-        sound = voice.speak(text, lang, 1.0)
+        sound = spoken(text, lang, voice)
         cpu_s += _cpu_s() - began
         speech_s += len(sound) / RATE_HZ
         heard = ear.recognize(soxr.resample(sound, RATE_HZ, SAMPLE_RATE), final=True).text
@@ -104,6 +107,17 @@ def understood(lang: str, texts: Sequence[str], voice: Speaker, ear: Whisper) ->
         if counted[-1][0]:
             print(f"{lang}: {text} | {heard}", file=sys.stderr)
     return row(lang, counted, speech_s, cpu_s)
+
+
+def spoken(text: str, lang: str, voice: Speaker) -> Pcm:
+    """Return a caption as a listener hears it, in the pieces of a service. Raises EngineError."""
+    narrator, said = Narrator(lang, fastest=1.0), np.zeros(0, np.float32)
+    board = CaptionBoard("bench", "en", lang, 1)
+    if shown := board.show(caption(1, text, text, final=True, lang=lang)):
+        narrator.take(shown, 0.0)
+    while clause := narrator.next(0.0, len(said) / RATE_HZ):
+        said = np.concatenate([said, voice.speak(clause.text, lang, 1.0)])
+    return said
 
 
 def row(lang: str, counted: Sequence[tuple[int, int]], speech_s: float, cpu_s: float) -> list[str]:

@@ -169,7 +169,7 @@ class OperatorCommands:
                 self._operators.preview(self._held_rules.preview_term(say, write, instead))
             case SpokenCommand(lang=lang):
                 self._force_language(lang)
-                self._note(command.name)
+                self._note(command.name, lang=lang)
                 self._tell(command)
             case _:
                 self._do(command)
@@ -205,6 +205,8 @@ class OperatorCommands:
         self._facts.blank = earlier.set_by_operator("blank", "unblank")
         self._facts.off_record = earlier.set_by_operator("off-record", "on-record")
         self._facts.song_control = _SONG.get(earlier.last_command(_SONG), "auto")
+        if earlier.forced_language in self._facts.spoken:
+            self._facts.forced_language = earlier.forced_language
         if earlier.notice:
             self.notices.restore(earlier.notice)
         with suppress(DictionaryError):  # it was switched off since
@@ -354,8 +356,8 @@ class OperatorCommands:
             for each in self._targets:
                 each.coordinator.return_to_record(self._hearing.heard_s)
 
-    def _note(self, name: CommandName, caption_id: int = 0) -> None:
-        self._recorder.record(CommandEvent(utc=utc_now(), name=name, id=caption_id))
+    def _note(self, name: CommandName, caption_id: int = 0, lang: str = "") -> None:
+        self._recorder.record(CommandEvent(utc=utc_now(), name=name, id=caption_id, lang=lang))
 
 
 def ask_for_new_session(facts: DaemonState) -> None:

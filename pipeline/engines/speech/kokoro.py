@@ -23,6 +23,9 @@ LANGUAGES = ("es", "fr", "pt")
 FILE = "kokoro.onnx"
 _MOST_CHARACTERS = 200
 """Of a piece that is spoken at once: below 510 phonemes, and soon done."""
+_SILENT = 0.005
+_BEFORE_S, _AFTER_S, _AFTER_CLAUSE_S = 0.03, 0.03, 0.2
+"""Silence that is kept around a piece; the model makes up to .4 s, which a listener would wait."""
 _STYLES, _STYLE_SIZE = 510, 256
 _TIED = {
     "a^ɪ": "I",
@@ -156,7 +159,16 @@ class Kokoro:
             raise EngineError("speech-failed", f"Kokoro: {error}.") from None
         finally:
             late.cancel()
-        return np.asarray(sound, np.float32).ravel()
+        return _trimmed(np.asarray(sound, np.float32).ravel(), is_clause=not text[-1].isalnum())
+
+
+def _trimmed(sound: Pcm, *, is_clause: bool) -> Pcm:
+    loud = np.flatnonzero(np.abs(sound) > _SILENT)
+    if not len(loud):
+        return sound
+    first = loud[0] - round(_BEFORE_S * espeak.RATE_HZ)
+    last = loud[-1] + round((_AFTER_CLAUSE_S if is_clause else _AFTER_S) * espeak.RATE_HZ)
+    return sound[max(0, first) : last + 1]
 
 
 def _end(options: Any) -> None:

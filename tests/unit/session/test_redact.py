@@ -37,7 +37,7 @@ def test_no_file_has_the_words_and_all_else_stays(tmp_path: Path) -> None:
     )
     (made.folder / "report.html").write_text("secret")
     (made.folder / "captions.jsonl.tmp").write_text("secret")
-    wait_for(lambda: len(secrets(made.folder)) == 11)
+    wait_for(lambda: len(secrets(made.folder)) == 11 and len(lines(made.folder)) == 10)
     assert made.purging is False
     made.purge(PURGE)
     settled(made)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
-from pipeline.text.spoken import pieces, sayable
+from pipeline.text.spoken import phrase_ends, pieces, sayable
 
 
 @pytest.mark.parametrize(
@@ -23,6 +25,22 @@ from pipeline.text.spoken import pieces, sayable
 )
 def test_what_nobody_says_is_left_out(lang: str, text: str, said: str) -> None:
     assert sayable(text, lang) == said
+
+
+@pytest.mark.parametrize(
+    ("lang", "phrases"),
+    [
+        ("es", "Dios te ama | de la misma manera, | vuelve | a casa"),
+        ("fr", "C'est lui | qui nous aime | d'un amour fidèle"),
+        ("pt", "Deus cuida | de você | e da sua família"),
+        ("de", "Gott liebt dich, | und er hilft dir"),
+    ],
+)
+def test_phrases_end_at_a_stop_and_before_a_word_that_begins_one(lang: str, phrases: str) -> None:
+    words = phrases.replace("| ", "").split()
+    ends = [0, *phrase_ends(words, lang), len(words)]
+    cut = [" ".join(words[at:end]) for at, end in pairwise(ends)]
+    assert " | ".join(cut) == phrases
 
 
 def test_a_text_is_cut_at_ends_of_clauses_else_of_words() -> None:

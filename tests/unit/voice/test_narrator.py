@@ -110,11 +110,25 @@ def test_a_printed_verse_is_read_and_other_languages_are_not() -> None:
 def test_a_long_caption_is_said_in_pieces_so_that_it_can_be_left() -> None:
     hall = Hall()
     hall.say(1, " ".join(f"palabra{number}," for number in range(60)))
-    first = hall.narrator.next(0.0, 0.0)
+    first = hall.narrator.next(0.0, 6.0)
     assert first is not None
     assert 100 < len(first.text) <= 200
     hall.say(2, "Oremos.")
     assert [c.text for c in [hall.narrator.next(7.0, 0.0)] if c] == ["Oremos."]
+
+
+def test_where_nothing_is_being_said_the_first_phrase_comes_alone() -> None:
+    hall = Hall()
+    hall.say(1, "El Señor nuestro Dios los ha bendecido en todas sus obras de este año difícil.")
+    said = [hall.narrator.next(0.0, queued_s) for queued_s in (0.0, 1.3, 2.0)]
+    pieces = [clause.text for clause in said if clause]
+    assert pieces == [
+        "El Señor nuestro Dios",
+        "los ha bendecido en todas sus obras",
+        "de este año difícil.",
+    ]
+    hall.say(2, "Hoy vino Juan, y comió.")  # short as it is
+    assert hall.heard() == ["Hoy vino Juan, y comió."]
 
 
 def test_a_notice_is_said_once_and_before_all_else() -> None:

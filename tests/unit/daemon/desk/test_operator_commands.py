@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,8 @@ from pipeline.core.errors import ProtocolError
 from pipeline.protocol.codec import parse
 from pipeline.protocol.commands import AddRuleCommand, SpokenCommand
 from pipeline.protocol.messages import ConsoleMessage
+from pipeline.session.reader import read_records
+from pipeline.session.resume import Unfinished
 from scripts.support.captions import caption
 from tests.support.commands import command
 from tests.support.coordinator import CoordinatorFixture
@@ -112,6 +115,18 @@ def test_one_of_several_spoken_languages_is_forced_and_let_go(tmp_path: Path) ->
         setting.commands.obey(SpokenCommand(lang="fr"))
     setting.commands.obey(SpokenCommand(lang=""))
     assert setting.facts.forced_language == ""
+
+
+def test_a_forced_language_outlives_a_crash(tmp_path: Path) -> None:
+    setting = Setting(tmp_path, source=["en", "es"])
+    setting.commands.obey(SpokenCommand(lang="es"))
+    setting.do("pause")
+    setting.events()
+    records = tuple(read_records(setting.recorder.folder))
+    setting.facts.forced_language = ""
+    setting.commands.restore(Unfinished(setting.recorder.folder, datetime.now(UTC), (), records))
+    assert setting.facts.forced_language == "es"
+    assert setting.facts.paused
 
 
 def test_without_song_mode_there_is_no_command_for_it(tmp_path: Path) -> None:
