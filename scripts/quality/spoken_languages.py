@@ -1,5 +1,7 @@
 """Measures a service in two languages: English and Spanish in turns, heard by the real program.
 
+A turn has one or two sentences, a Spanish reading four; a hymn is in the middle.
+
     python -m scripts.quality.spoken_languages --recognizer whisper-base
 
 It needs kokoro-82m-int8 (`stark-translate models pull kokoro-82m-int8`) and espeak-ng for the
@@ -15,7 +17,7 @@ import sys
 import tempfile
 import tomllib
 from dataclasses import dataclass
-from itertools import islice, pairwise
+from itertools import cycle, islice, pairwise
 from pathlib import Path
 
 import numpy as np
@@ -36,6 +38,10 @@ from scripts.support.program import call
 LANGS = ("en", "es")
 _HZ = 16_000
 _SILENCE_DB = -45.0
+_TURNS = {"en": (1, 2), "es": (*(2,) * 12, 1, 4, 2, 2, 1, 2, 2, 1, 2, 2)}
+"""Sentences of a turn, again and again."""
+_HYMN = 20
+"""Before this turn it is sung."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +66,8 @@ class Figures:
     """Utterances heard in a wrong language."""
     unheard: int
     """Sentences without any utterance."""
+    sung: int
+    """Captions of the hymn."""
 
 
 def english() -> list[np.ndarray]:
@@ -74,6 +82,15 @@ def english() -> list[np.ndarray]:
                 start, end = (round(each[key] * rate) for key in ("start_s", "end_s"))
                 cut.append(soxr.resample(sound[start:end], rate, _HZ))
     return cut
+
+
+def hymn() -> np.ndarray:
+    """Return what the demo's service sings."""
+    told = json.loads((ROOT / "demo" / "service.json").read_text(encoding="utf-8"))
+    sound, rate = soundfile.read(ROOT / "demo" / "service.flac", dtype="float32")
+    (sung,) = (each for each in told["sections"] if each["kind"] == "music")
+    start, end = (round(sung[key] * rate) for key in ("start_s", "end_s"))
+    return soxr.resample(sound[start:end], rate, _HZ)
 
 
 def spanish(texts: list[str], model: Path) -> list[np.ndarray]:
@@ -91,35 +108,39 @@ def _trimmed(pcm: np.ndarray) -> np.ndarray:
 
 
 def mixed(
-    one: list[np.ndarray], other: list[np.ndarray], seed: int = 1
+    one: list[np.ndarray], other: list[np.ndarray], sung: np.ndarray, seed: int = 1
 ) -> tuple[np.ndarray, list[Said]]:
-    """Return a recording in which two sentences of each language take turns, and what is in it."""
+    """Return a recording in which sentences of two languages take turns, and what is in it.
+
+    The hymn is in it as `Said` without a language.
+    """
     chance = np.random.default_rng(seed)
     parts, said, at = [np.zeros(_HZ, np.float32)], [], _HZ
     left = {"en": iter(one), "es": iter(other)}
-    lang = "en"
-    while turn := list(islice(left[lang], 2)):
-        for pcm in turn:
+    sizes = {lang: cycle(_TURNS[lang]) for lang in LANGS}
+    for number, lang in enumerate(cycle(LANGS), 1):
+        turn = [(lang, pcm) for pcm in islice(left[lang], next(sizes[lang]))]
+        if not turn:
+            break
+        for spoken, pcm in [("", sung), *turn] if number == _HYMN else turn:
             level = np.float32(10 ** (-23 / 20) / np.sqrt(np.mean(pcm**2)))
             gap = round(chance.uniform(0.6, 1.4) * _HZ)
-            said.append(Said(lang, at / _HZ, (at + len(pcm)) / _HZ))
+            said.append(Said(spoken, at / _HZ, (at + len(pcm)) / _HZ))
             parts += [pcm * level, np.zeros(gap, np.float32)]
             at += len(pcm) + gap
-        lang = "es" if lang == "en" else "en"
     noise = chance.normal(0, 10 ** (-62 / 20), at + _HZ).astype(np.float32)
     whole = np.concatenate([*parts, np.zeros(_HZ, np.float32)])
     return whole + noise[: len(whole)], said
 
 
 def spoken_in(message: CaptionMessage, said: list[Said]) -> str:
-    """Return the language of most of a caption's time, "" if nothing was said then."""
-    shares = dict.fromkeys(LANGS, 0.0)
+    """Return the language of most of a caption's time, "" if nothing was said then, or sung."""
+    shares = dict.fromkeys((*LANGS, ""), 0.0)
     for each in said:
         shares[each.lang] += max(
             0.0, min(each.end_s, message.end_s) - max(each.start_s, message.start_s)
         )
-    lang = max(shares, key=lambda each: shares[each])
-    return lang if shares[lang] > 0 else ""
+    return max(shares, key=lambda each: shares[each]) if any(shares.values()) else ""
 
 
 def looks(text: str) -> str:
@@ -141,16 +162,19 @@ def figures(journals: dict[str, list[CaptionMessage]], said: list[Said]) -> Figu
         for m in messages.values()
         if m.target.text and (m.target.lang != lang or looks(m.target.text) not in ("", lang))
     ]
-    covered = [any(m.start_s < s.end_s and m.end_s > s.start_s for m in heard) for s in said]
+    sung = [m for m in newest["es"].values() if m.source.text and not spoken_in(m, said)]
+    spoken = [each for each in said if each.lang]
+    covered = [any(m.start_s < s.end_s and m.end_s > s.start_s for m in heard) for s in spoken]
     return Figures(
         utterances=len(heard),
         right=len(heard) - len(missed),
-        changes=sum(a.lang != b.lang for a, b in pairwise(said)),
+        changes=sum(a.lang != b.lang for a, b in pairwise(spoken)),
         wrong=tuple(wrong),
         missed=tuple(
             f"{m.start_s:.1f}-{m.end_s:.1f} {m.source.lang}: {m.source.text}" for m in missed
         ),
         unheard=covered.count(False),
+        sung=len(sung),
     )
 
 
@@ -170,7 +194,7 @@ def main() -> int:
         folder = (given.keep or Path(temporary)).absolute()
         folder.mkdir(parents=True, exist_ok=True)
         model = given.voice or ModelLibrary.of(Settings()).folder("kokoro-82m-int8")
-        pcm, said = mixed(english(), spanish(texts["es"], model))
+        pcm, said = mixed(english(), spanish(texts["es"], model), hymn())
         soundfile.write(folder / "mixed.flac", pcm, _HZ)
         (folder / "config.toml").write_text(
             '[translate]\nsource = ["en", "es"]\n', encoding="utf-8"
@@ -195,10 +219,13 @@ def main() -> int:
         (session,) = sorted((folder / "sessions").glob("2*"))[-1:]
         told = figures({"es": read_journal(session), "en": read_journal(session, "en")}, said)
     share = told.right / max(1, told.utterances)
-    print(f"{len(said)} sentences, {told.changes} changes of language, {len(pcm) / _HZ:.0f} s")
+    sentences = sum(bool(each.lang) for each in said)
+    length_s = len(pcm) / _HZ
+    print(f"{sentences} sentences, {told.changes} changes of language, {length_s:.0f} s")
     print(f"{told.right} of {told.utterances} utterances in the right language ({share:.1%})")
     print(
-        f"{len(told.wrong)} captions in a wrong language; {told.unheard} sentences without caption"
+        f"{len(told.wrong)} captions in a wrong language; "
+        f"{told.unheard} sentences without caption; {told.sung} captions of the hymn"
     )
     for line in (*told.missed, *told.wrong):
         print(line)
