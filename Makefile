@@ -111,7 +111,7 @@ bench-voices: .venv/dev  ## ... with Whisper base on people and on pauses (6 min
 	$(BIN)/python -m scripts.bench.latency --recording pauses voices --recognizer whisper-base $(against) \
 	  --markdown docs/BENCHMARKS.md $(ARGS)
 
-bench-voice: .venv/dev  ## ... of the church's voice: how well it is understood, how late it is (12 minutes)
+bench-voice: .venv/dev  ## ... of the church's voice: how well it is understood, how late it is, what listeners cost (14 minutes)
 	$(BIN)/stark-translate models pull kokoro-82m-int8 whisper-base
 	$(BIN)/python -m scripts.bench.voice --markdown docs/BENCHMARKS.md $(ARGS)
 

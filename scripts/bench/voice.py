@@ -1,8 +1,9 @@
-"""Measure the church's voice: how well it is understood, and how late it is.
+"""Measure the church's voice: how well it is understood, how late it is, what listeners cost.
 
     python -m scripts.bench.voice
     python -m scripts.bench.voice --only intelligibility --most 50
     python -m scripts.bench.voice --only delay --audio demo/sermon.flac
+    python -m scripts.bench.voice --only listeners
 
 "intelligibility" speaks captions of modern preaching without digits with Kokoro, in the pieces in
 which a service says them, and has Whisper base hear them; what it heard is compared word by word, a
@@ -13,12 +14,17 @@ to /listen/es as a phone does. A clause is late from its last spoken word until 
 come: the end of the caption's last sentence in the recording's reference; for an earlier clause,
 as many words of the translation as it ends after, as a share of the whole caption.
 
-Both need the models: stark-translate models pull kokoro-82m-int8 whisper-base; and espeak-ng.
+"listeners" has 300 connections listen for a minute, from a process of their own: what a listener
+costs the machine beside the bytes.
+
+The first two need espeak-ng and the models: stark-translate models pull kokoro-82m-int8
+whisper-base
 """
 
 from __future__ import annotations
 
 import argparse
+import asyncio
 import io
 import resource
 import sys
@@ -29,6 +35,8 @@ import urllib.request
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from multiprocessing import Pipe, get_context
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -50,19 +58,23 @@ from pipeline.evaluation.reference import Sentence, read_recording
 from pipeline.evaluation.word_errors import word_errors
 from pipeline.models.resolve import resolve
 from pipeline.protocol.caption import CaptionMessage
+from pipeline.server.streams.voice_streams import VoiceStreams
 from pipeline.session.reader import Session
 from pipeline.voice.narrator import Narrator
-from pipeline.voice.playout import BIT_RATE, RATE_HZ
+from pipeline.voice.playout import BIT_RATE, RATE_HZ, Encoder
+from pipeline.voice.voice import STEP_S
 from scripts.bench import report_section
 from scripts.bench.live import Display, began_s, environment
 from scripts.bench.machine import machine
 from scripts.bench.recordings import read_audio
 from scripts.support.captions import caption
+from scripts.support.display_server import DisplayServer
 from scripts.support.paths import ROOT
 from scripts.support.program import started
 
 TITLE = "## The church's voice"
 UNDERSTOOD, DELAY = f"{TITLE}: how well it is understood", f"{TITLE}: how late it is"
+LISTENERS = f"{TITLE}: many listeners"
 CAPTIONS = {
     "es": ROOT / "training" / "data" / "sermon_test.tsv",
     "fr": ROOT / "training" / "data" / "sermon_test_fr.tsv",
@@ -264,6 +276,54 @@ def delay(audio: Path, settings: Sequence[str]) -> list[list[str]]:
     ]  # fmt: skip
 
 
+def listen(port: int, count: int, got: Connection) -> None:
+    """Let `count` connections listen until the server ends; send how many bytes each has got."""
+
+    async def one() -> int:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(b"GET /listen/es HTTP/1.1\r\nHost: x\r\n\r\n")
+        await reader.readuntil(b"\r\n\r\n")
+        heard = 0
+        while part := await reader.read(2**16):
+            heard += len(part)
+        writer.close()
+        return heard
+
+    async def every() -> list[int]:
+        return await asyncio.gather(*(one() for _ in range(count)))
+
+    got.send(asyncio.run(every()))
+
+
+def crowd(count: int, length_s: float) -> list[list[str]]:
+    """Have `count` listeners hear a voice; return the table."""
+    rows = [["listeners", "each got, of sent", "kB/s", "CPU, s/s"]]
+    step = np.random.default_rng(1).normal(0, 0.1, round(STEP_S * RATE_HZ)).astype(np.float32)
+    for listeners in (1, count):
+        voices = VoiceStreams(("es",), listeners)
+        limits = {"max_per_address": listeners + 9, "max_clients": listeners + 9}
+        got, end = Pipe(duplex=False)
+        with DisplayServer(voices=voices, server=limits) as server:
+            port = int(server.url.rpartition(":")[2])
+            clients = get_context("spawn").Process(target=listen, args=(port, listeners, end))
+            clients.start()
+            while voices.watchers()["es"] < listeners:
+                time.sleep(0.1)
+            encoder, sent, due_s, began_s = Encoder(), 0, time.monotonic(), time.process_time()
+            for _ in track(range(round(length_s / STEP_S)), f"{listeners} listening"):
+                sound = encoder.encode(step)
+                voices.spread("es", sound)
+                sent, due_s = sent + len(sound), due_s + STEP_S
+                time.sleep(max(0.0, due_s - time.monotonic()))
+            cpu_s = time.process_time() - began_s
+        heard = got.recv()
+        clients.join()
+        kilobytes = sum(heard) / length_s / 1000
+        shares = f"{min(heard) / sent:.0%} to {max(heard) / sent:.0%}"
+        rows.append([str(listeners), shares, f"{kilobytes:.0f}", f"{cpu_s / length_s:.3f}"])
+    return rows
+
+
 def _ranks(values_s: Iterable[float]) -> str:
     ordered = sorted(values_s)
     if not ordered:
@@ -275,10 +335,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Measure, print; return the exit code."""
     arguments = _arguments(argv)
     try:
-        if arguments.only != "delay":
+        if arguments.only in ("", "intelligibility"):
             _tell(UNDERSTOOD, _intelligibility(arguments), arguments.markdown)
-        if arguments.only != "intelligibility":
+        if arguments.only in ("", "delay"):
             _tell(DELAY, delay(arguments.audio, arguments.set), arguments.markdown)
+        if arguments.only in ("", "listeners"):
+            _tell(LISTENERS, crowd(300, 60.0), arguments.markdown)
     except StarkError as error:
         print(error, file=sys.stderr)
         return 2
@@ -314,7 +376,8 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--only", choices=["intelligibility", "delay"], help="one of the two")
+    parser.add_argument("--only", choices=["intelligibility", "delay", "listeners"], default="",
+                        help="one of the three")  # fmt: skip
     parser.add_argument("--most", type=int, default=50, metavar="N",
                         help="captions of each language (default 50)")  # fmt: skip
     parser.add_argument("--langs", nargs="+", choices=list(CAPTIONS), default=list(CAPTIONS))

@@ -90,7 +90,8 @@ def hymn() -> np.ndarray:
     sound, rate = soundfile.read(ROOT / "demo" / "service.flac", dtype="float32")
     (sung,) = (each for each in told["sections"] if each["kind"] == "music")
     start, end = (round(sung[key] * rate) for key in ("start_s", "end_s"))
-    return soxr.resample(sound[start:end], rate, _HZ)
+    made: np.ndarray = soxr.resample(sound[start:end], rate, _HZ)
+    return made
 
 
 def spanish(texts: list[str], model: Path) -> list[np.ndarray]:

@@ -97,3 +97,9 @@ def test_a_clause_is_late_from_the_end_of_its_words() -> None:
     assert one == pytest.approx(at_s - start_s - ends[0])
     after_s = one + ends[0] + said[0]["length_s"]
     assert two + ends[1] == pytest.approx(after_s, abs=0.5)
+
+
+@pytest.mark.slow
+def test_every_listener_gets_every_byte() -> None:
+    _, one, several = voice.crowd(3, 1.0)
+    assert (one[:2], several[:2]) == (["1", "100% to 100%"], ["3", "100% to 100%"])
