@@ -32,13 +32,15 @@ _NOTICE = -1
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """What is to be said next."""
+    """What is to be said next: a clause, or the next phrase of it."""
 
     caption_id: int
     """-1 for a notice."""
     text: str
     rate: float
     """1.25 is a quarter faster than usual."""
+    is_end: bool = True
+    """False where more of the same clause follows."""
 
 
 class Narrator:
@@ -114,12 +116,14 @@ class Narrator:
             del waiting[:-1]
         caption_id = waiting[0]
         rest = self._rest(self._captions[caption_id])
-        words = self._phrase(self._cut(rest), queued_s)
+        clause = self._cut(rest)
+        words = self._phrase(clause, queued_s)
         self._said[caption_id] = self._said.get(caption_id, 0) + len(words)
         if len(words) == len(rest):
             del self._since_s[caption_id]
         text = (" " if self._has_spaces else "").join(words)
-        return Clause(caption_id, text, min(self._fastest, max(1.0, behind_s / _SLOW_S)))
+        rate = min(self._fastest, max(1.0, behind_s / _SLOW_S))
+        return Clause(caption_id, text, rate, is_end=len(words) == len(clause))
 
     def _spoken(self, message: CaptionMessage) -> str:
         """Return what is said of a caption: a printed verse without its place, no other lang."""

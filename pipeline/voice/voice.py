@@ -204,7 +204,8 @@ class Voice:
             if drops == channel.drops:
                 channel.playout.put(clause.caption_id, pcm)
                 # No text: a log may be handed on. `make bench-voice` reads when words are heard.
-                said = {"caption": clause.caption_id, "words": len(clause.text.split())}
+                count, is_end = len(clause.text.split()), clause.is_end
+                said = {"caption": clause.caption_id, "words": count, "is_end": is_end}
                 length_s = len(pcm) / RATE_HZ
                 in_s = channel.playout.queued_s - length_s
                 log.debug("clause", lang=channel.lang, in_s=in_s, length_s=length_s, **said)

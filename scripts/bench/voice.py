@@ -12,7 +12,8 @@ number as the same number in words or digits. CPU is of the voice alone, espeak-
 "delay" plays a recording in real time to the program with Whisper base and the voice, and listens
 to /listen/es as a phone does. A clause is late from its last spoken word until its first sound has
 come: the end of the caption's last sentence in the recording's reference; for an earlier clause,
-as many words of the translation as it ends after, as a share of the whole caption.
+as many words of the translation as it ends after, as a share of the whole caption. What came is
+recognized, caption by caption, and compared with what they say.
 
 "listeners" has 300 connections listen for a minute, from a process of their own: what a listener
 costs the machine beside the bytes.
@@ -173,6 +174,13 @@ class Heard:
     gaps_s: tuple[float, ...]
     """How long the player has waited for sound, each time."""
 
+    def between(self, from_s: float, to_s: float) -> Pcm:
+        """Return the sound of the parts that begin between two moments, shape (n,)."""
+        ends = [first for first, _ in self.starts[1:]] + [len(self.pcm)]
+        parts = zip(self.starts, ends, strict=True)
+        kept = [self.pcm[first:end] for (first, at_s), end in parts if from_s <= at_s < to_s]
+        return np.concatenate([np.zeros(0, np.float32), *kept])
+
     def first_sound_s(self, from_s: float, to_s: float) -> float | None:
         """Return when the first sound between two moments is heard; None if there is none."""
         ends = [first for first, _ in self.starts[1:]] + [len(self.pcm)]
@@ -221,10 +229,17 @@ def delays_s(
     `said` is what `clauses` returns.
     """
     by_id, words, found = {each.id: each for each in shown}, dict[int, int](), []
-    for clause in said:
-        key = clause["caption"]
-        words[key] = words.get(key, 0) + clause["words"]
-        at_s = sound.first_sound_s(clause["due_s"], clause["due_s"] + clause["length_s"] + 1.0)
+    first_s: float | None = None
+    for phrase in said:
+        key = phrase["caption"]
+        words[key] = words.get(key, 0) + phrase["words"]
+        if first_s is None:
+            first_s = sound.first_sound_s(
+                phrase["due_s"], phrase["due_s"] + phrase["length_s"] + 1.0
+            )
+        if not phrase["is_end"]:
+            continue
+        at_s, first_s = first_s, None
         if key in by_id and at_s is not None:
             caption = by_id[key]
             share = min(1.0, words[key] / max(1, len(_text(caption).split())))
@@ -233,6 +248,30 @@ def delays_s(
             end_s = max(ends, default=caption.end_s)
             found.append(at_s - start_s - caption.start_s - share * (end_s - caption.start_s))
     return found
+
+
+def heard_back(
+    said: Iterable[Mapping[str, Any]], shown: Iterable[CaptionMessage], sound: Heard, lang: str
+) -> str:
+    """Return how many words of the captions that were said Whisper base hears wrong."""
+    import soxr  # noqa: PLC0415 - takes a while
+
+    ear = Whisper(resolve("stt", "whisper-base"), lang=lang)
+    ear.load()
+    spans = dict[int, tuple[float, float]]()
+    for each in said:
+        start_s, end_s = each["due_s"], each["due_s"] + each["length_s"]
+        spans[each["caption"]] = spans.get(each["caption"], (start_s, 0.0))[0], end_s
+    counted = []
+    for caption in (each for each in shown if each.id in spans):
+        start_s, end_s = spans[caption.id]
+        pcm = soxr.resample(
+            sound.between(start_s - _EARLY_S, end_s + _EARLY_S), RATE_HZ, SAMPLE_RATE
+        )
+        heard = ear.recognize(pcm, final=True).text
+        counted.append(word_errors(comparable(_text(caption), lang), comparable(heard, lang)))
+    wrong, words = (sum(column) for column in zip(*counted, strict=True))
+    return f"{wrong} of {words}"
 
 
 def _text(caption: CaptionMessage) -> str:
@@ -265,12 +304,14 @@ def delay(audio: Path, settings: Sequence[str]) -> list[list[str]]:
     sound = heard(listener.sound, listener.came)
     late = delays_s(said, shown, spoken, sound, start_s)
     words = sum(len(_text(each).split()) for each in shown)
+    wrong = heard_back(said, shown, sound, "es")
     gaps = [gap for gap in sound.gaps_s if gap > _GAP_S]
     return [
         ["measure", audio.stem],
-        ["clauses", f"{len(late)} of {len(said)}"],
+        ["clauses", f"{len(late)} of {sum(each['is_end'] for each in said)}"],
         ["words said, of words shown", f"{sum(each['words'] for each in said)} of {words}"],
         ["last word to its first sound, p50 / p95 / longest, s", _ranks(late)],
+        ["words of these captions that Whisper base hears wrong", wrong],
         ["end of speech to the final caption, s", _ranks([ms / 1000 for ms in finals_ms])],
         [f"gaps over {_GAP_S} s, longest, s", f"{len(gaps)}, {max(sound.gaps_s, default=0.0):.2f}"],
     ]  # fmt: skip

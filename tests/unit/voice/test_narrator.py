@@ -121,11 +121,10 @@ def test_where_nothing_is_being_said_the_first_phrase_comes_alone() -> None:
     hall = Hall()
     hall.say(1, "El Señor nuestro Dios los ha bendecido en todas sus obras de este año difícil.")
     said = [hall.narrator.next(0.0, queued_s) for queued_s in (0.0, 1.3, 2.0)]
-    pieces = [clause.text for clause in said if clause]
-    assert pieces == [
-        "El Señor nuestro Dios",
-        "los ha bendecido en todas sus obras",
-        "de este año difícil.",
+    assert [(clause.text, clause.is_end) for clause in said if clause] == [
+        ("El Señor nuestro Dios", False),
+        ("los ha bendecido en todas sus obras", False),
+        ("de este año difícil.", True),
     ]
     hall.say(2, "Hoy vino Juan, y comió.")  # short as it is
     assert hall.heard() == ["Hoy vino Juan, y comió."]
