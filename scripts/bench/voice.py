@@ -259,17 +259,17 @@ def heard_back(
     ear = Whisper(resolve("stt", "whisper-base"), lang=lang)
     ear.load()
     spans = dict[int, tuple[float, float]]()
-    for each in said:
-        start_s, end_s = each["due_s"], each["due_s"] + each["length_s"]
-        spans[each["caption"]] = spans.get(each["caption"], (start_s, 0.0))[0], end_s
+    for phrase in said:
+        start_s, end_s = phrase["due_s"], phrase["due_s"] + phrase["length_s"]
+        spans[phrase["caption"]] = spans.get(phrase["caption"], (start_s, 0.0))[0], end_s
     counted = []
-    for caption in (each for each in shown if each.id in spans):
-        start_s, end_s = spans[caption.id]
-        pcm = soxr.resample(
-            sound.between(start_s - _EARLY_S, end_s + _EARLY_S), RATE_HZ, SAMPLE_RATE
-        )
+    for each in shown:
+        if each.id not in spans:
+            continue
+        start_s, end_s = spans[each.id]
+        pcm = soxr.resample(sound.between(start_s - STEP_S, end_s + STEP_S), RATE_HZ, SAMPLE_RATE)
         heard = ear.recognize(pcm, final=True).text
-        counted.append(word_errors(comparable(_text(caption), lang), comparable(heard, lang)))
+        counted.append(word_errors(comparable(_text(each), lang), comparable(heard, lang)))
     wrong, words = (sum(column) for column in zip(*counted, strict=True))
     return f"{wrong} of {words}"
 
