@@ -58,6 +58,8 @@ def test_a_part_that_comes_late_is_a_gap_and_moves_what_follows() -> None:
     at_s = heard.first_sound_s(100.0, 110.0)
     assert at_s == pytest.approx(100.0 + 3 * STEP_S + 0.5 + loud_s, abs=0.1)
     assert heard.first_sound_s(100.0, 101.0) is None
+    assert np.abs(heard.between(100.0, 101.0)).max() < 0.01
+    assert np.abs(heard.between(101.0, 110.0)).max() > 0.1
 
 
 @pytest.mark.slow
