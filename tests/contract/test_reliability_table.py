@@ -21,6 +21,10 @@ class Row(NamedTuple):
     codes: str
     test: str
 
+    @property
+    def tests(self) -> list[str]:
+        return self.test.split(", ")
+
 
 def lines() -> list[list[str]]:
     """Return the cells of every line of a table."""
@@ -65,13 +69,14 @@ def test_the_tables_have_one_shape() -> None:
 
 def wrong_in(row: Row, quoted: set[str]) -> Iterator[str]:
     """Yield what is wrong in a row; `quoted` are the words that the program has in quotes."""
-    reference = re.fullmatch(r"`(tests/[\w/]+\.py)::([\w:]+)`", row.test)
     if not all(row):
         yield "a cell is empty"
-    if not reference:
-        yield f"is not the name of a test: {row.test}"
-    elif reference[2] not in defined_in(ROOT / reference[1]):
-        yield f"no such test: {row.test}"
+    for test in row.tests:
+        reference = re.fullmatch(r"`(tests/[\w/]+\.py)::([\w:]+)`", test)
+        if not reference:
+            yield f"is not the name of a test: {test}"
+        elif reference[2] not in defined_in(ROOT / reference[1]):
+            yield f"no such test: {test}"
     for code in re.findall(r"`([a-z0-9]+(?:-[a-z0-9]+)+)`", row.codes):
         if code not in quoted:
             yield f"the program has no code {code}"
@@ -98,7 +103,7 @@ def test_a_row_of_what_there_is_not_is_found() -> None:
 
 
 def test_every_test_of_bad_input_has_a_row() -> None:
-    named = {row.test.strip("`") for row in ROWS}
+    named = {test.strip("`") for row in ROWS for test in row.tests}
     ours = {
         f"{file.relative_to(ROOT)}::{name}"
         for file in (ROOT / "tests" / "faults").glob("test_bad_*.py")
