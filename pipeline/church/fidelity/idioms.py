@@ -30,12 +30,15 @@ _SLOTS = {
 _NAMES = {"WHOSE": "whose", "WHOM": "whom", "NUMBER": "number", "...": "rest"}
 _TOKEN = re.compile(r"~\w+|WHOSE|WHOM|WHO|NUMBER|\.\.\.")
 _PERFECT = re.compile(
-    r"(?:\b(?:have|has|had|been|is|are|was|were|be|being)|['’](?:ve|d|s))\s+(?:\w+\s+)?$",
+    # "Let's cut" and "had to cut" have no participle.
+    r"(?:\b(?:have|has|had|been|is|are|was|were|be|being)|['’](?:ve|d)|(?<!let)['’]s)\s+"
+    r"(?:(?!to\b)\w+\s+)?$",
     re.IGNORECASE,
 )
 _BARE = re.compile(
-    r"(?:^|[.!?:;,]\s*|(?:\b(?:to|will|would|can|could|should|must|may|might|do|does|did|please)"
-    r"|\blet['’]s|['’](?:t|ll|d))\s+(?:not\s+|never\s+|just\s+)?)$",
+    r"(?:^|[.!?:;,]\s*|(?:\b(?:(?:will|would|can|could|should|must|may|might|do|does|did)"
+    r"(?:\s+(?:i|you|he|she|it|we|they))?|to|please)"
+    r"|\blet['’]s|['’](?:t|ll|d))\s+(?:(?:not|never|just|still|ever|quite|really)\s+)?)$",
     re.IGNORECASE,
 )
 _DETERMINED = re.compile(
@@ -180,7 +183,8 @@ def _forms(lang: str, verb: str) -> tuple[str, ...]:
     third = {"have": "has", "do": "does", "go": "goes"}.get(verb) or with_s(verb)
     doubled = verb[-1] if past == f"{verb}{verb[-1]}ed" else ""  # "submitted", "submitting"
     gerund = f"{verb}{doubled}ing" if doubled else _regular(verb, "ing")
-    return verb, third, past, rest[0] if rest else past, gerund
+    participle, gerund = [*(rest or [past]), gerund][:2]
+    return verb, third, past, participle, gerund
 
 
 def _regular(verb: str, ending: str) -> str:

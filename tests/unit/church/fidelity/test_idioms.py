@@ -31,6 +31,11 @@ FILES = sorted(bundled("languages", "idioms").glob("*.toml"))
         ),
         ("She drops out of school.", "She leaves school."),
         ("They were talking Al into it.", "They were persuading Al to do it."),
+        ("Let's cut to the chase.", "Let's say the important thing."),
+        ("She had to put her foot down.", "She had to insist."),
+        ("How did he put up with us?", "How did he tolerate us?"),
+        ("We can't quite put our foot down.", "We can't quite insist."),
+        ("I am turning over a new leaf.", "I am beginning a new life."),
     ],
 )
 def test_a_verb_keeps_its_form(said: str, plain: str) -> None:
