@@ -165,7 +165,10 @@ def _idiom(said: str, plain: str, lang: str) -> _Idiom:
         return f"({start}{_SLOTS[token[0]]})"
 
     # Words that are not always there are no help in looking for it.
-    fixed = re.findall(r"(?<![~\w'])[a-z]{2,}(?![\w'?])", re.sub(r"\([^)]*\)\??", "", said))
+    bare, groups = said, 1
+    while groups:
+        bare, groups = re.subn(r"\([^()]*\)\??", "", bare)
+    fixed = re.findall(r"(?<![~\w'])[a-z]{2,}(?![\w'?])", bare)
     pattern = re.sub(r"\((?!\?)", "(?:", said).replace("'", "['’]").replace(" ", r"\s+")
     pattern = _TOKEN.sub(looked_for, pattern)
     found = re.compile(rf"(?<!\w){pattern}(?!\w)", re.IGNORECASE)
