@@ -53,6 +53,11 @@ def test_a_verb_keeps_its_form(said: str, plain: str) -> None:
         ("Those went over their heads.", "Those were too difficult for them."),
         ("We raised 18,500 dollars.", "We collected 18,500 dollars."),
         ("He talked the elders out of it.", "He convinced the elders against it."),
+        ("It dawned on Jacob that he slept.", "Jacob realized that he slept."),
+        ("Stop beating yourself up over it.", "Stop blaming yourself for it."),
+        ("The ball is in your court.", "It is your turn to decide."),
+        ("Lift up the Johnson family in prayer.", "Pray for the Johnson family."),
+        ("She put her career on the line.", "She risked her career."),
     ],
 )  # fmt: skip
 def test_who_and_what_is_meant_stays(said: str, plain: str) -> None:
@@ -76,6 +81,22 @@ def test_a_verb_alone_is_taken_for_no_noun(said: str, plain: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("said", "plain"),
+    [
+        ("What on earth did he do?", "What did he do?"),
+        ("Let's wrap up with the last verse.", "Let's finish with the last verse."),
+        ("In every season of your life.", "In every time of your life."),
+        ("She walked out on her family.", "She abandoned her family."),
+        ("I don't get by, and the numbers don't add up.",
+         "I don't get by, and the numbers don't make sense."),
+        ("We will be at the door at seven sharp.", "We will be at the door at seven exactly."),
+    ],
+)  # fmt: skip
+def test_the_words_around_it_decide(said: str, plain: str) -> None:
+    assert plainly(said, "en") == plain
+
+
+@pytest.mark.parametrize(
     "said",
     [
         "They let him down through the roof on a mat.",
@@ -91,6 +112,13 @@ def test_a_verb_alone_is_taken_for_no_noun(said: str, plain: str) -> None:
         "He sold all he possessed. I ate a piece of cake.",
         "There are a handful of people. Be sober, be vigilant.",
         "The bush burned, and the milk was spilled.",
+        "The dust didn't settle for a week, and my phone was on hold.",
+        "I will heal their backsliding. The ark was borne with staves.",
+        "Slip up your hand. The coins slipped through the cracks in the floor.",
+        "She picked up on the first ring, and he talked down the stairs.",
+        "He turned his back on the crowd and walked out on the water.",
+        "The gift was wrapped up, and the room was messed up.",
+        "She put her hands together and prayed. They went up in smoke.",
     ],
 )
 def test_what_is_meant_literally_is_left_alone(said: str) -> None:
