@@ -197,7 +197,9 @@ def _with_numbers(said: str, text: str, langs: tuple[str, str]) -> tuple[str, li
     if len(difference.said) == len(difference.written) == 1:
         (meant,), (other,) = difference.said, difference.written
         new = numbers.written_like(meant, other, langs[1])
-        if new and not (_MEASURES.search(said) or _MEASURES.search(text)):
+        # What differs by zeros alone may be another unit: "thirty grand", "three decades".
+        is_other_unit = len({f"{each.value}".rstrip("0") for each in (meant, other)}) == 1
+        if new and not is_other_unit and not (_MEASURES.search(said) or _MEASURES.search(text)):
             new = new[0].upper() + new[1:] if text[other.start].isupper() else new
             check = Check("number", "repaired", _of(said, meant), _of(text, other), new)
             return text[: other.start] + new + text[other.end :], [check]

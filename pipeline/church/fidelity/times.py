@@ -99,6 +99,11 @@ def _french_time(tokens: Tokens, at: int, lang: str, words: QuantityWords) -> Ti
         said = read(tokens, at, lang)
         if said is None or said.ordinal or said.value > 24:
             return None
+        if said.value > 12 and tokens.word(said.end) in ("a", "et"):
+            # "De dix-neuf à vingt heures".
+            until = read(tokens, said.end + 1, lang)
+            is_hour = until is not None and tokens.word(until.end) in words.after_time
+            return (said.value * 60, said.end) if is_hour else None
         if tokens.word(said.end) not in words.after_time or not tokens.is_joined(said.end - 1):
             return None
         # So many hours and a half may be how long something took as well.
@@ -106,8 +111,8 @@ def _french_time(tokens: Tokens, at: int, lang: str, words: QuantityWords) -> Ti
         hour, end = said.value, said.end + 1
     minutes = _french_minutes(tokens, end, lang, words, is_cued=is_cued)
     if minutes is None:
-        # "À quinze heures" is what others call three.
-        return (hour * 60, end) if is_cued and hour > 12 else None
+        # "Après quinze heures" is what others call three.
+        return (hour * 60, end) if hour > 12 else None
     return hour * 60 + minutes[0], minutes[1]
 
 

@@ -95,6 +95,18 @@ def test_a_wrong_number_is_put_right_where_only_one_can_be_meant() -> None:
     assert (check.said, check.found, check.written) == ("Twelve", "trece", "doce")
 
 
+@pytest.mark.parametrize(
+    ("said", "text"),
+    [
+        ("He lost thirty grand.", "Perdió 30,000 dólares."),
+        ("For three decades she wrote.", "Durante treinta años escribió."),
+    ],
+)
+def test_a_number_that_differs_by_zeros_is_marked_and_left(said: str, text: str) -> None:
+    result = checked(final(said, text), ON)
+    assert (result.text, result.checks[0].outcome) == (text, "doubtful")
+
+
 def test_more_than_one_wrong_number_is_left_and_marked() -> None:
     text = "Vinieron trece hombres y cinco mujeres."
     result = checked(final("Twelve men and six women came.", text), ON)
