@@ -30,6 +30,8 @@ _MEASURES = re.compile(
     re.IGNORECASE,
 )
 """Who says so many miles may be translated with so many kilometres."""
+_SMALL = 100
+"""Below it a number may count hundreds, thousands or decades."""
 _NEGATION = {lang: words.negation for lang, words in WORDS.items() if words.negation}
 _LIMITS = [words.limits for words in _NEGATION.values() if words.limits]
 
@@ -197,8 +199,9 @@ def _with_numbers(said: str, text: str, langs: tuple[str, str]) -> tuple[str, li
     if len(difference.said) == len(difference.written) == 1:
         (meant,), (other,) = difference.said, difference.written
         new = numbers.written_like(meant, other, langs[1])
-        # What differs by zeros alone may be another unit: "thirty grand", "three decades".
-        is_other_unit = len({f"{each.value}".rstrip("0") for each in (meant, other)}) == 1
+        # What has more zeros may be counted in another unit: "thirty grand", "three decades".
+        digits = f"{other.value}".removeprefix(f"{meant.value}")
+        is_other_unit = meant.value < _SMALL and not digits.strip("0")
         if new and not is_other_unit and not (_MEASURES.search(said) or _MEASURES.search(text)):
             new = new[0].upper() + new[1:] if text[other.start].isupper() else new
             check = Check("number", "repaired", _of(said, meant), _of(text, other), new)

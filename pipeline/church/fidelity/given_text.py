@@ -77,8 +77,7 @@ def _written(at: int, found: Sequence[Quantity], text: str, lang: str) -> str:
     """Return a number as translators get it, "" for one that stays as it was said."""
     each, words = found[at], QUANTITY_WORDS[lang]
     if each.in_digits or each.tenths:
-        is_billions = each.value >= 1000 * _MILLION and text[each.end - 1].isalpha()
-        return _number(each.value, lang) if is_billions else ""
+        return ""
     before = text[found[at - 1].end : each.start] if at else "."
     behind = text[each.end : found[at + 1].start] if at + 1 < len(found) else "."
     # "Flight three sixteen": nobody could tell whether it is one number.

@@ -31,7 +31,7 @@ def test_translators_get_references_as_they_are_printed() -> None:
         ("In the eighteen hundreds.", "In the years 1800."),
         ("Our two hundredth year.", "Our 200th year."),
         ("A fever of a hundred and four point two.", "A fever of 104.2."),
-        ("Two point five billion, 8 billion.", "2500 million, 8000 million."),
+        ("Two point five million of 8 billion.", "2.5 million of 8 billion."),
         ("The twenty-first of May.", "The 21st of May."),
         ("Nine out of ten pastors.", "9 out of 10 pastors."),
     ],
