@@ -80,6 +80,19 @@ def test_references_are_shown_as_they_are_printed(
     assert result.stable == len(shown)
 
 
+@pytest.mark.parametrize(
+    ("said", "text"),
+    [
+        ("In Philippians 4, 6 and 7, is peace.", "En Filipenses 4:6-7 hay paz."),
+        ("Go to Mark, second chapter, first verse.", "Vayan a Marcos 2:1."),
+        ("Romans chapter eight, beginning at verse 28.", "Romanos 8, a partir del versículo 28."),
+    ],
+)
+def test_a_reference_that_one_text_says_in_two_places_is_right(said: str, text: str) -> None:
+    result = checked(final(said, text), ON)
+    assert (result.text, [check.outcome for check in result.checks]) == (text, ["right"])
+
+
 def test_two_references_of_one_book_are_not_mixed_up() -> None:
     said = "Compare Romans 8:1 with Romans 5:1."
     result = checked(final(said, "Compare Romanos 8:1 con Romanos 5:3."), ON)
