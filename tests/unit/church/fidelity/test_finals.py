@@ -140,6 +140,7 @@ CONTRACTED = {
         "Je étais avec le argent que elle a.": "J'étais avec l'argent qu'elle a.",
         "Il ne va à la Église, la histoire.": "Il ne va à l'Église, l'histoire.",
         "Je y vais si il vient, ce est sûr.": "J'y vais s'il vient, c'est sûr.",
+        "De A à Z, sur une échelle de un à dix.": None,
         "La honte, le onze, le huitième, la une, que oui, la haine.": None,
         "Parle-le à elle, donne-la ici, ma âme, mais qui aime le pain.": None,
     },
