@@ -406,6 +406,8 @@ NOT_LOST = {
         ("Why don't we pray?", "¿Oremos?"),
         ("No doubt he is risen.", "Sin duda ha resucitado."),
         ("There was nobody.", "La casa estaba vacía."),
+        ("He gave it for nothing.", "Lo regaló."),
+        ("She couldn't pay.", "Para ella fue gratis."),
         ("He is good.", "No es malo."),
     ],
     "en fr": [
@@ -425,6 +427,7 @@ NOT_LOST = {
         ("Why don't we pray?", "Et si nous priions ?"),
         ("Don't forget your Bible.", "Pensez à votre Bible."),
         ("There was nobody.", "La maison était vide."),
+        ("You will not pay.", "C'est gratuit."),
         ("Do not leave me.", "Reste sans me quitter."),
         ("He is good.", "Il n'est pas mauvais."),
         ("She has never lied.", "Elle a jamais menti."),
