@@ -175,7 +175,9 @@ def _without_rows(
         for before, each in pairwise(row):
             is_zero = "o" in text[before.end : each.start].lower()
             digits += f"{'0' * is_zero}{each.value}"
-        fits = len(row) > 1 and len(digits) <= _MOST_DIGITS
+        # "Seventy, seven zero" may be said so in both.
+        are_there = all(any(_equal(each, other) for other in left) for each in row)
+        fits = len(row) > 1 and len(digits) <= _MOST_DIGITS and not are_there
         one = next((each for each in left if fits and each.value == int(digits)), None)
         if one is None:
             kept += row

@@ -53,6 +53,7 @@ def differences(
         ("The hundredth sheep.", "La centésima oveja."),
         ("We live at nine oh one, page one oh nine.", "Vivimos en el 901, página 109."),
         ("I called 9-1-1 in three twenty-five.", "Llamé al 911 en 325."),
+        ("Seventy, seven zero.", "Setenta, siete cero."),
         ("It tripled since '09.", "Triplicó desde 2009."),
         ("In the sixties, in the 1940s.", "En los sesenta, en los años cuarenta."),
         ("As we say, a hundred times.", "Como decimos, cien veces."),
