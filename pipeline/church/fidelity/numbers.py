@@ -58,6 +58,7 @@ _HOURS = re.compile(r"(?<![\d:.,])([01]?\d|2[0-4])\s?h(?:\s?([0-5]\d))?(?!\w)", 
 _MILLION = 1_000_000
 _YEARS = range(1100, 2100)
 _MOST_DIGITS = 12
+_YEARS_OF = ("años ", "años de los ")
 _WORD_BEHIND = re.compile(r"\s+([^\W\d_]+)")
 _IN_A_ROW = re.compile(r"[\s-]+(?:oh?[\s-]+)?", re.IGNORECASE)
 
@@ -140,13 +141,18 @@ def compare(
     left, said = _without_rows(written, said, texts[1])
     missing = []
     for quantity in said:
-        # "Since '09" may be "desde 2009".
+        # "Since '09" may be "desde 2009", and "the 1940s" may be "los años cuarenta".
         is_short = texts[0][: quantity.start].endswith(("'", "’", "oh "))
         equal = next(
             (
                 other
                 for other in left
-                if _equal(quantity, other) or (is_short and other.value % 100 == quantity.value)
+                if _equal(quantity, other)
+                or (is_short and other.value % 100 == quantity.value)
+                or (
+                    quantity.value % 100 == other.value
+                    and texts[1].endswith(_YEARS_OF, 0, other.start)
+                )
             ),
             None,
         )

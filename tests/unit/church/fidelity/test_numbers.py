@@ -56,6 +56,8 @@ def differences(
         ("Seventy, seven zero.", "Setenta, siete cero."),
         ("It tripled since '09.", "Triplicó desde 2009."),
         ("In the sixties, in the 1940s.", "En los sesenta, en los años cuarenta."),
+        ("In the '60s.", "En los años sesenta."),
+        ("A quarter of a million.", "Un cuarto de millón."),
         ("As we say, a hundred times.", "Como decimos, cien veces."),
     ],
 )
