@@ -45,14 +45,14 @@ class Difference:
 
 
 LANGS = frozenset(QUANTITY_WORDS) & frozenset(NUMBER_WORDS)
-_DECIMAL = re.compile(r"(?<![\d.,:])(\d{1,3}(?:[.,]\d{3})+|\d+)[.,](\d{1,2})(?!\d|[.,]\d)")
+_DECIMAL = re.compile(r"(?<![\d.,:])(\d{1,3}(?:[.,]\d{3}){1,4}|\d{1,12})[.,](\d{1,2})(?!\d|[.,]\d)")
 _HALF_DAY = re.compile(r"(?<![\d:.,])(1[0-2]|0?[1-9])\s*[ap]\.?\s?m\b", re.IGNORECASE)
 _CLOCK = re.compile(
     r"(?<![\d:.])([01]?\d|2[0-4])[:.]([0-5]\d)(?![\d:])\s*(?:([ap])\.?\s?m\b)?", re.IGNORECASE
 )
 # In French and Spanish spaces part thousands: "40 000", "1 234,5".
 _GROUPED = re.compile(
-    r"(?<![\d.,:])(\d{1,3}(?:[ \u00a0\u202f]\d{3})+)(?:,(\d{1,2}))?(?![\d.,]\d|\d)"
+    r"(?<![\d.,:])(\d{1,3}(?:[ \u00a0\u202f]\d{3}){1,4})(?:,(\d{1,2}))?(?![\d.,]\d|\d)"
 )
 _HOURS = re.compile(r"(?<![\d:.,])([01]?\d|2[0-4])\s?h(?:\s?([0-5]\d))?(?!\w)", re.IGNORECASE)
 _MILLION = 1_000_000

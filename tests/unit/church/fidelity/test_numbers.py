@@ -100,6 +100,12 @@ def test_stretches_are_left_out() -> None:
     assert [q.value for q in numbers.find(text, "en", [(0, 11)])] == [12]
 
 
+def test_digits_without_end_are_no_number() -> None:
+    # int() refuses more than 4,300 of them.
+    for text in ("1" * 5000 + ".5", "1" + ",111" * 2000 + ".5", "1" + " 111" * 2000):
+        assert all(q.value < 10**15 for q in numbers.find(text, "fr"))
+
+
 def test_an_unknown_language_has_no_numbers() -> None:
     assert numbers.find("drei", "de") == ()
 
