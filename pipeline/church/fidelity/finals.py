@@ -226,7 +226,8 @@ def _with_numbers(said: str, text: str, langs: tuple[str, str]) -> tuple[str, li
         new = numbers.written_like(meant, other, langs[1])
         # What has more zeros may be counted in another unit: "thirty grand", "three decades".
         digits = f"{other.value}".removeprefix(f"{meant.value}")
-        is_other_unit = meant.value < _SMALL and not digits.strip("0")
+        is_small = meant.value < _SMALL or len(digits) >= len("000")
+        is_other_unit = is_small and not digits.strip("0")
         if new and not is_other_unit and not (_MEASURES.search(said) or _MEASURES.search(text)):
             new = new[0].upper() + new[1:] if text[other.start].isupper() else new
             check = Check("number", "repaired", _of(said, meant), _of(text, other), new)

@@ -112,6 +112,7 @@ def test_a_wrong_number_is_put_right_where_only_one_can_be_meant() -> None:
     ("said", "text"),
     [
         ("He lost thirty grand.", "Perdió 30,000 dólares."),
+        ("About a hundred grand.", "Unos cien mil dólares."),
         ("For three decades she wrote.", "Durante treinta años escribió."),
     ],
 )
