@@ -21,6 +21,10 @@ def _words(line: object) -> object:
     return frozenset(line.split()) if isinstance(line, str) else line
 
 
+def _in_order(line: object) -> object:
+    return tuple(line.split()) if isinstance(line, str) else line
+
+
 def _by_word(table: object) -> object:
     """Turn {2 = "dos"} around: {"dos": 2}."""
     if not isinstance(table, dict):
@@ -132,8 +136,12 @@ class QuantityWords(_Table):
     """As in "the eighteen nineties"."""
     century: re.Pattern[str] | None = None
     """One or two numerals of centuries, each a group; capitals count."""
-    digits: Literal["", "french"] = ""
-    """Whose signs stand in digits, beyond those of all: "40 000", "15 h 30", "XXe"."""
+    and_half: Annotated[tuple[str, ...], BeforeValidator(_in_order)] = ()
+    """Behind millions, or before them: "y medio"."""
+    point: Words = frozenset()
+    """Between the digits of "three point five"."""
+    digits: Literal["", "spaced", "french"] = ""
+    """Whose signs stand in digits, beyond those of all: "40 000"; "15 h 30" as well."""
 
 
 class ReferenceWords(_Table):

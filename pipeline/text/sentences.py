@@ -8,7 +8,9 @@ from collections.abc import Callable
 from pipeline.core.languages import LANGUAGES, words_of_all
 from pipeline.text.words import words
 
-_END = re.compile(r"[.!?…]+[\"'”’»)\]]*\s+")
+# French has a space before its closing mark: "Venez. »".
+_END = re.compile(r"[.!?…]+(?:[\"'”’»)\]]|\s»)*\s+")
+_INITIALS = re.compile(r"(?:[A-Z]\.)+[A-Z]")
 _CLAUSE = re.compile(r"(?<=[,;:—–])\s+")
 _TITLES = words_of_all(language.titles for language in LANGUAGES.values())
 _NUMBERED = words_of_all(language.numbered for language in LANGUAGES.values())
@@ -50,7 +52,7 @@ def without_guessed_end(partial: str) -> str:
 def split(text: str) -> list[str]:
     """Return the sentences of `text` in order, without the white space between them.
 
-    A full stop after a title or an initial, between an abbreviation and its number ("1 Cor. 13"),
+    A full stop after a title or initials, between an abbreviation and its number ("1 Cor. 13"),
     or before a small letter, ends nothing.
     """
     sentences = []
@@ -94,7 +96,11 @@ def _ends(before: str, mark: str, after: str) -> bool:
         return False
     if not mark.startswith(".") or mark.startswith(".."):
         return True
-    word = before.rpartition(" ")[2].lstrip("\"'“‘(").lower()
+    said = before.rpartition(" ")[2].lstrip("\"'“‘(")
+    word = said.lower()
+    # "C.S. Lewis", "the U.S. Army"; small letters end one: "at 5 p.m. We".
+    if _INITIALS.fullmatch(said):
+        return False
     if word in _TITLES or (word in _NUMBERED and after.isdigit()):
         return False
     # A single letter is an initial ("C. S. Lewis"), but for the pronoun: "So do I."

@@ -66,7 +66,7 @@ def elided(text: str, at: int = 0) -> int:
 def behind(text: str, beginning: str) -> int | None:
     """Return how many characters of `text` the words of `beginning` are, and signs behind them.
 
-    None where it does not begin with these words.
+    None where it does not begin with these words, or the last of them is a part of another one.
     """
     count = len(words(beginning))
     if words(text)[:count] != words(beginning):
@@ -75,7 +75,11 @@ def behind(text: str, beginning: str) -> int | None:
     at = ends[count - 1] if count else 0
     while at < len(text) and not text[at].isspace() and not WORD.match(text, at):
         at += 1
-    return at
+    # The last word has become another one: "twenty-five" of "twenty", "2,000" of "2".
+    is_other = (
+        count and at < len(text) and not (text[at].isspace() or is_unspaced(text[at - 1 : at + 1]))
+    )
+    return None if is_other else at
 
 
 def is_unspaced(text: str) -> bool:

@@ -86,7 +86,8 @@ class Commitments:
         lowers = rest.transcript.text[:1].islower() and not is_ended(self.lead)
 
         def whole(text: str) -> str:
-            text = text[:1].lower() + text[1:] if self.lead and lowers else text
+            at = len(text) - len(text.lstrip("¿¡")) + 1
+            text = text[:at].lower() + text[at:] if self.lead and lowers else text
             return f"{self.lead} {text}".strip()
 
         made = rest.translation

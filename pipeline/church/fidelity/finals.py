@@ -13,7 +13,7 @@ from dataclasses import replace
 from pipeline.church.fidelity import numbers
 from pipeline.church.fidelity.given_text import in_digits
 from pipeline.church.fidelity.names import kept
-from pipeline.church.fidelity.numbers import Quantity
+from pipeline.church.fidelity.numbers import Difference, Quantity
 from pipeline.church.scripture import references
 from pipeline.church.scripture.references import Mention, end_of_numbers, find_slot
 from pipeline.config.schema import Church
@@ -30,6 +30,10 @@ _MEASURES = re.compile(
     re.IGNORECASE,
 )
 """Who says so many miles may be translated with so many kilometres."""
+_NEAR = 60
+"""Characters behind a reference in which the rest of its numbers may stand."""
+_SMALL = 100
+"""Below it a number may count hundreds, thousands or decades."""
 _NEGATION = {lang: words.negation for lang, words in WORDS.items() if words.negation}
 _LIMITS = [words.limits for words in _NEGATION.values() if words.limits]
 
@@ -108,7 +112,8 @@ def _with_references(said: str, text: str, langs: tuple[str, str]) -> tuple[str,
         there.remove(other)
         found = text[other.start : other.end]
         # A right reference in another form ("chapter 3 of John") is good Spanish; it is left alone.
-        if is_equal and (found == new or not other.book_first):
+        is_right = is_equal and (found == new or not other.book_first)
+        if is_right or _is_told_apart(mention, other, (said, text), langs):
             checks.append(Check("reference", "right", words, found, found))
             continue
         end = other.end if is_equal else end_of_numbers(text, other.end)
@@ -176,6 +181,26 @@ def _counterpart(
     return (same_place[0], False) if len(same_place) == 1 and len(meant) == 1 else (None, False)
 
 
+def _is_told_apart(
+    mention: Mention, other: Mention, texts: tuple[str, str], langs: tuple[str, str]
+) -> bool:
+    """Whether one of two references has less, and its text says the rest: "8, from verse 28"."""
+    ours, theirs = _numbers(mention), _numbers(other)
+    common = min(len(ours), len(theirs))
+    is_other_book = mention.reference.book != other.reference.book
+    if is_other_book or len(ours) == len(theirs) or ours[:common] != theirs[:common]:
+        return False
+    which = len(ours) > len(theirs)
+    end = (mention, other)[which].end
+    behind = numbers.find(texts[which][end : end + _NEAR], langs[which])
+    return {each.value for each in behind}.issuperset((*ours[common:], *theirs[common:]))
+
+
+def _numbers(mention: Mention) -> list[int]:
+    place = mention.reference
+    return [number for number in (place.chapter, place.verse, place.last) if number]
+
+
 def _rivals(mention: Mention, meant: tuple[Mention, ...]) -> list[Mention]:
     """Return the other references to the same book: which is which could not be told."""
     return [m for m in meant if m.reference.book == mention.reference.book and m is not mention]
@@ -185,25 +210,37 @@ def _with_numbers(said: str, text: str, langs: tuple[str, str]) -> tuple[str, li
     """Return the text with a number put right, if exactly one is different."""
     if not numbers.LANGS.issuperset(langs):
         return text, []
-    outside = list(_stretches(references.find(said, langs[0])))
-    in_text = list(_stretches(_mentions(text, langs))) if outside else []
+    ours = references.find(said, langs[0])
+    theirs = _mentions(text, langs) if ours else []
     difference = numbers.compare(
-        numbers.find(said, langs[0], outside),
-        numbers.find(text, langs[1], in_text),
+        numbers.find(said, langs[0], list(_stretches(ours))),
+        numbers.find(text, langs[1], list(_stretches(theirs))),
         (said, text),
         langs,
     )
+    # "Philippians 4, 6 and 7" may be "Filipenses 4:6-7".
+    difference = Difference(_without(difference.said, theirs), _without(difference.written, ours))
     # One missing and one too many: they are the same number. Of two pairs nobody could tell.
     if len(difference.said) == len(difference.written) == 1:
         (meant,), (other,) = difference.said, difference.written
         new = numbers.written_like(meant, other, langs[1])
-        if new and not (_MEASURES.search(said) or _MEASURES.search(text)):
+        # What has more zeros may be counted in another unit: "thirty grand", "three decades".
+        digits = f"{other.value}".removeprefix(f"{meant.value}")
+        is_small = meant.value < _SMALL or len(digits) >= len("000")
+        is_other_unit = is_small and not digits.strip("0")
+        if new and not is_other_unit and not (_MEASURES.search(said) or _MEASURES.search(text)):
             new = new[0].upper() + new[1:] if text[other.start].isupper() else new
             check = Check("number", "repaired", _of(said, meant), _of(text, other), new)
             return text[: other.start] + new + text[other.end :], [check]
     missing = [Check("number", "doubtful", _of(said, q)) for q in difference.said]
     added = [Check("number", "doubtful", "", _of(text, q)) for q in difference.written]
     return text, missing + added
+
+
+def _without(quantities: Sequence[Quantity], mentions: Sequence[Mention]) -> tuple[Quantity, ...]:
+    """Return the quantities that no reference of the other text has."""
+    printed = {number for mention in mentions for number in _numbers(mention)}
+    return tuple(each for each in quantities if each.value not in printed)
 
 
 def _of(text: str, quantity: Quantity) -> str:

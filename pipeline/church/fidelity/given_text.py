@@ -59,7 +59,7 @@ def in_digits(text: str, lang: str) -> str:
         text = phrase.sub(digits, text)
     if is_capital:
         text = text[:1].upper() + text[1:]
-    text = _with_decades(text, lang)
+    text = _with_points(_with_decades(text, lang), lang)
     skip = [(mention.start, mention.end) for mention in references.find(text, lang)]
     found = numbers.find(text, lang, skip)
     written = [_written(at, found, text, lang) for at in range(len(found))]
@@ -106,7 +106,8 @@ def _number(value: int, lang: str) -> str:
     if value >= _MILLION and value % (_MILLION // 10) == 0:
         million = next(w for w, scale in NUMBER_WORDS[lang].scales.items() if scale == _MILLION)
         # "Billion" is another number in half of the languages.
-        return f"{value / _MILLION:g} {million}" if value >= _LEAST * _MILLION else ""
+        is_said = _LEAST * _MILLION <= value < _MILLION * _MILLION
+        return f"{value / _MILLION:.1f} {million}".replace(".0 ", " ") if is_said else ""
     return f"{value:,}" if value >= _PARTED else str(value)
 
 
@@ -114,9 +115,30 @@ def _with_decades(text: str, lang: str) -> str:
     """Return a text with "the years 1890" instead of "the eighteen nineties"."""
     tokens, decades = Tokens(text), QUANTITY_WORDS[lang].decades
     for at in reversed(range(len(tokens) - 1)):
-        decade = decades.get(tokens.word(at + 1), 0)
-        century = read(tokens, at, lang) if decade and tokens.is_joined(at) else None
-        if century and century.end == at + 1 and 15 <= century.value <= 20:
+        decade = decades.get(tokens.word(at + 1))
+        century = read(tokens, at, lang) if decade is not None and tokens.is_joined(at) else None
+        if century and century.end == at + 1 and (15 if decade else 11) <= century.value <= 20:
             start, end = tokens.spans[at][0], tokens.spans[at + 1][1]
-            text = f"{text[:start]}years {century.value}{decade}{text[end:]}"
+            text = f"{text[:start]}years {century.value}{decade:02}{text[end:]}"
+    return text
+
+
+def _with_points(text: str, lang: str) -> str:
+    """Return a text with "3.14" instead of "three point one four"."""
+    tokens, points, small = Tokens(text), QUANTITY_WORDS[lang].point, NUMBER_WORDS[lang].small
+    changes: list[tuple[int, int, str]] = []
+    at = 0
+    while points and at < len(tokens):
+        whole = read(tokens, at, lang)
+        first = end = whole.end + 1 if whole else at + 1
+        if whole and tokens.word(whole.end) in points and tokens.is_joined(whole.end - 1):
+            while tokens.is_joined(end - 1) and tokens.word(end) in small:
+                end += 1
+            behind = "".join(f"{small[word]}" for word in tokens.words[first:end])
+            if behind:
+                span = tokens.spans[at][0], tokens.spans[end - 1][1]
+                changes.append((*span, f"{whole.value}.{behind}"))
+        at = end
+    for start, stop, digits in reversed(changes):
+        text = text[:start] + digits + text[stop:]
     return text

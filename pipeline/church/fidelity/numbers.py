@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 from pipeline.church.fidelity.times import QUANTITY_WORDS, read_time
@@ -44,17 +45,22 @@ class Difference:
 
 
 LANGS = frozenset(QUANTITY_WORDS) & frozenset(NUMBER_WORDS)
-_DECIMAL = re.compile(r"(?<![\d.,:])(\d{1,3}(?:[.,]\d{3})+|\d+)[.,](\d{1,2})(?!\d|[.,]\d)")
+_DECIMAL = re.compile(r"(?<![\d.,:])(\d{1,3}(?:[.,]\d{3}){1,4}|\d{1,12})[.,](\d{1,2})(?!\d|[.,]\d)")
 _HALF_DAY = re.compile(r"(?<![\d:.,])(1[0-2]|0?[1-9])\s*[ap]\.?\s?m\b", re.IGNORECASE)
 _CLOCK = re.compile(
     r"(?<![\d:.])([01]?\d|2[0-4])[:.]([0-5]\d)(?![\d:])\s*(?:([ap])\.?\s?m\b)?", re.IGNORECASE
 )
-# In French spaces part thousands: "40 000", "1 234,5".
+# In French and Spanish spaces part thousands: "40 000", "1 234,5".
 _GROUPED = re.compile(
-    r"(?<![\d.,:])(\d{1,3}(?:[ \u00a0\u202f]\d{3})+)(?:,(\d{1,2}))?(?![\d.,]\d|\d)"
+    r"(?<![\d.,:])(\d{1,3}(?:[ \u00a0\u202f]\d{3}){1,4})(?:,(\d{1,2}))?(?![\d.,]\d|\d)"
 )
 _HOURS = re.compile(r"(?<![\d:.,])([01]?\d|2[0-4])\s?h(?:\s?([0-5]\d))?(?!\w)", re.IGNORECASE)
+_MILLION = 1_000_000
 _YEARS = range(1100, 2100)
+_MOST_DIGITS = 12
+_YEARS_OF = ("años ", "años de los ")
+_WORD_BEHIND = re.compile(r"\s+([^\W\d_]+)")
+_IN_A_ROW = re.compile(r"[\s-]+(?:oh?[\s-]+)?", re.IGNORECASE)
 
 
 def find(text: str, lang: str, skip: Collection[Span] = ()) -> tuple[Quantity, ...]:
@@ -70,9 +76,11 @@ def find(text: str, lang: str, skip: Collection[Span] = ()) -> tuple[Quantity, .
             taken.append((quantity.start, quantity.end))
             found.append(quantity)
 
-    if words.digits == "french":
-        for quantity in _french_digits(text):
-            take(quantity)
+    for match in _GROUPED.finditer(text) if words.digits else ():
+        take(_in_digits(match, lang))
+    for match in _HOURS.finditer(text) if words.digits == "french" else ():
+        minutes = int(match[1]) % 12 * 60 + int(match[2] or 0)
+        take(Quantity("time", minutes, *match.span(), in_digits=True))
     for match in words.century.finditer(text) if words.century else ():
         for group in (1, 2):
             if numeral := match[group]:
@@ -88,21 +96,20 @@ def find(text: str, lang: str, skip: Collection[Span] = ()) -> tuple[Quantity, .
         minutes = int(match.group(1)) % 12 * 60
         take(Quantity("time", minutes, *match.span(1), in_digits=True))
     for match in _DECIMAL.finditer(text):
-        value, tenths = _whole(match.group(1)), match.group(2).rstrip("0")
-        take(Quantity("number", value, match.start(), match.end(), in_digits=True, tenths=tenths))
+        take(_in_digits(match, lang))
     for quantity in _read(Tokens(text), lang):
         take(quantity)
     return tuple(sorted(found, key=lambda quantity: quantity.start))
 
 
-def _french_digits(text: str) -> Iterator[Quantity]:
-    """Yield what French writes in signs of its own: "40 000", "15 h 30"."""
-    for match in _GROUPED.finditer(text):
-        value, tenths = _whole(match[1]), (match[2] or "").rstrip("0")
-        yield Quantity("number", value, *match.span(), in_digits=True, tenths=tenths)
-    for match in _HOURS.finditer(text):
-        minutes = int(match[1]) % 12 * 60 + int(match[2] or 0)
-        yield Quantity("time", minutes, *match.span(), in_digits=True)
+def _in_digits(match: re.Match[str], lang: str) -> Quantity:
+    """Return a number in digits, with the scale behind it: "1.3 billion" is "1300 millones"."""
+    value, tenths, end = _whole(match[1]), (match[2] or "").rstrip("0"), match.end()
+    behind = _WORD_BEHIND.match(match.string, end)
+    if behind and (scale := NUMBER_WORDS[lang].scales.get(plain(behind[1]))):
+        value = value * scale + int(f"0{tenths}") * scale // 10 ** len(tenths)
+        tenths, end = "", behind.end()
+    return Quantity("number", value, match.start(), end, in_digits=True, tenths=tenths)
 
 
 def _whole(digits: str) -> int:
@@ -130,10 +137,25 @@ def compare(
     `texts` and `langs` are those of what was said and of its translation, in this order: a number
     may also be said by a word such as "both".
     """
-    left = list(written)
+    said, written = _without_rows(said, written, texts[0])
+    left, said = _without_rows(written, said, texts[1])
     missing = []
     for quantity in said:
-        equal = next((other for other in left if _equal(quantity, other)), None)
+        # "Since '09" may be "desde 2009", and "the 1940s" may be "los años cuarenta".
+        is_short = texts[0][: quantity.start].endswith(("'", "’", "oh "))
+        equal = next(
+            (
+                other
+                for other in left
+                if _equal(quantity, other)
+                or (is_short and other.value % 100 == quantity.value)
+                or (
+                    quantity.value % 100 == other.value
+                    and texts[1].endswith(_YEARS_OF, 0, other.start)
+                )
+            ),
+            None,
+        )
         if equal is not None:
             # One number of the translation stands for one that was said.
             left.remove(equal)
@@ -143,6 +165,31 @@ def compare(
         tuple(q for q in missing if _is_sure(q, texts, langs)),
         tuple(q for q in left if _is_sure(q, texts[::-1], langs[::-1])),
     )
+
+
+def _without_rows(
+    some: Sequence[Quantity], others: Sequence[Quantity], text: str
+) -> tuple[list[Quantity], list[Quantity]]:
+    """Return both without what one says in parts and the other at once: "nine oh one", "901"."""
+    left, rows = list(others), list[list[Quantity]]()
+    for each in some:
+        is_next = rows and _IN_A_ROW.fullmatch(text, rows[-1][-1].end, each.start)
+        rows[-1:] = [[*rows[-1], each]] if is_next else [*rows[-1:], [each]]
+    kept: list[Quantity] = []
+    for row in rows:
+        digits = f"{row[0].value}"
+        for before, each in pairwise(row):
+            is_zero = "o" in text[before.end : each.start].lower()
+            digits += f"{'0' * is_zero}{each.value}"
+        # "Seventy, seven zero" may be said so in both.
+        are_there = all(any(_equal(each, other) for other in left) for each in row)
+        fits = len(row) > 1 and len(digits) <= _MOST_DIGITS and not are_there
+        one = next((each for each in left if fits and each.value == int(digits)), None)
+        if one is None:
+            kept += row
+        else:
+            left.remove(one)
+    return kept, left
 
 
 def _is_sure(quantity: Quantity, texts: tuple[str, ...], langs: tuple[str, ...]) -> bool:
@@ -209,8 +256,22 @@ def _number(tokens: Tokens, at: int, lang: str) -> tuple[Quantity, int] | None:
     value, end = number.value, number.end
     if NUMBER_WORDS[lang].year_halves and not number.ordinal:
         value, end = _year(tokens, value, end, lang) or (value, end)
+    if not number.ordinal:
+        value, end = _and_a_half(tokens, value, end, lang)
     kind: Kind = "ordinal" if number.ordinal else "number"
     return Quantity(kind, value, start, tokens.spans[end - 1][1], in_digits), end
+
+
+def _and_a_half(tokens: Tokens, value: int, end: int, lang: str) -> tuple[int, int]:
+    """Return what "two and a half million" and "dos millones y medio" are; others as they came."""
+    half = QUANTITY_WORDS[lang].and_half
+    after = end + len(half)
+    if not half or tokens.words[end:after] != half:
+        return value, end
+    if scale := NUMBER_WORDS[lang].scales.get(tokens.word(after)):
+        return value * scale + scale // 2, after + 1
+    scales = [s for s in NUMBER_WORDS[lang].scales.values() if s >= _MILLION and value % s == 0]
+    return (value + max(scales) // 2, after) if value and scales else (value, end)
 
 
 def _year(tokens: Tokens, hundreds: int, end: int, lang: str) -> tuple[int, int] | None:

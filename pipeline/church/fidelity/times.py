@@ -19,6 +19,10 @@ QUANTITY_WORDS: Mapping[str, QuantityWords] = {
 """By language."""
 
 
+_BEFORE_MINUTES = frozenset({"at", "until", "till", "it's"})
+"""Words before "ten to three" that make it a time in English, where no noun is behind it."""
+
+
 def read_time(tokens: Tokens, at: int, lang: str) -> Time | None:
     """Return the time that begins at a token, in minutes, and the token behind it.
 
@@ -39,8 +43,10 @@ def _english_time(tokens: Tokens, at: int, lang: str, words: QuantityWords) -> T
         return None
     joint = tokens.word(end)
     if minutes < 60 and joint in words.past | words.to and (hour := read(tokens, end + 1, lang)):
-        # "Ten to three" may be a range as well; with "past" it is a time.
-        sure = word in words.half | words.quarter or joint == "past"
+        # "Ten to three" may be a range as well; with "past", or "at" before it, it is a time.
+        behind = tokens.word(hour.end) if tokens.is_joined(hour.end - 1) else "in"
+        is_cued = tokens.word(at - 1) in _BEFORE_MINUTES and behind in words.after_time | {"in"}
+        sure = word in words.half | words.quarter or joint == "past" or is_cued
         if sure and 1 <= hour.value <= 12 and not hour.ordinal:
             sign = 1 if joint in words.past else -1
             return hour.value * 60 + sign * minutes, hour.end
@@ -99,6 +105,11 @@ def _french_time(tokens: Tokens, at: int, lang: str, words: QuantityWords) -> Ti
         said = read(tokens, at, lang)
         if said is None or said.ordinal or said.value > 24:
             return None
+        if said.value > 12 and tokens.word(said.end) in ("a", "et"):
+            # "De dix-neuf à vingt heures".
+            until = read(tokens, said.end + 1, lang)
+            is_hour = until is not None and tokens.word(until.end) in words.after_time
+            return (said.value * 60, said.end) if is_hour else None
         if tokens.word(said.end) not in words.after_time or not tokens.is_joined(said.end - 1):
             return None
         # So many hours and a half may be how long something took as well.
@@ -106,8 +117,8 @@ def _french_time(tokens: Tokens, at: int, lang: str, words: QuantityWords) -> Ti
         hour, end = said.value, said.end + 1
     minutes = _french_minutes(tokens, end, lang, words, is_cued=is_cued)
     if minutes is None:
-        # "À quinze heures" is what others call three.
-        return (hour * 60, end) if is_cued and hour > 12 else None
+        # "Après quinze heures" is what others call three.
+        return (hour * 60, end) if hour > 12 else None
     return hour * 60 + minutes[0], minutes[1]
 
 

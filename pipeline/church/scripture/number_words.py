@@ -41,9 +41,18 @@ def read(tokens: Tokens, at: int, lang: str) -> Number | None:
         if part is None or (limit and part.value >= limit):
             break
         scale = _scale(tokens, cursor, part, words)
-        if part.ordinal or not scale or (limit and scale >= limit):
+        if limit and scale > limit and cursor == end:
+            # "Dos mil trescientos millones": all of it is counted.
+            return Number((total + part.value) * scale, part.end + 1)
+        if limit and scale == limit:
+            break
+        if part.ordinal or not scale or (limit and scale > limit):
             return Number(total + part.value, part.end, part.ordinal)
         total, limit, end = total + part.value * scale, scale, part.end + 1
+        # "Ocho mil millones", "deux mille milliards".
+        greater = words.scales.get(tokens.word(end), 0) if tokens.is_joined(end - 1) else 0
+        if total == part.value * scale and greater > scale:
+            total, limit, end = total * greater, greater, end + 1
         cursor = end
         # "a thousand and one": the word between belongs to the number.
         if tokens.is_joined(end - 1) and tokens.word(end) == words.hundred_join != "":
@@ -81,13 +90,20 @@ def _part(  # noqa: PLR0911 - form by form
     if word == words.article and follows in (*words.hundred, *words.scales):
         is_hundred = follows in words.hundred
         return _with_rest(tokens, 100, at + 2, words) if is_hundred else Number(1, at + 1)
+    # "All hundred and fifty came"; "a few hundred" are no number.
+    if word in words.hundred and is_first and words.hundred_join and follows == words.hundred_join:
+        rest = _with_rest(tokens, 100, at + 1, words)
+        return rest if rest.end > at + 1 else None
     if word in words.hundreds:
         return _with_rest(tokens, words.hundreds[word], at + 1, words)
     part = _below_100(tokens, at, words)
     if part is None or part.ordinal or part.value not in words.counts_hundreds:
         return part
-    if tokens.is_joined(part.end - 1) and tokens.word(part.end) in words.hundred:
+    follows = tokens.word(part.end) if tokens.is_joined(part.end - 1) else ""
+    if follows in words.hundred:
         return _with_rest(tokens, part.value * 100, part.end + 1, words)
+    if words.hundred_join and words.ordinals.get(follows) == 100:
+        return Number(part.value * 100, part.end + 1, ordinal=True)
     return part
 
 

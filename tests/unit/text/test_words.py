@@ -57,6 +57,8 @@ def test_the_dictionary_compares_by_the_same_words() -> None:
         ("Ask what", "Ask not", None),
         ("Ask", "Ask not", None),
         ("Ask not", "", "Ask not"),
+        ("He is twenty-five.", "He is twenty.", None),
+        ("It cost 2,000.", "It cost 2.", None),
         ("\u795e\u306f\u611b", "\u795e\u306f", "\u611b"),
     ],
 )

@@ -105,6 +105,20 @@ def test_the_next_partial_is_made_to_begin_with_what_stands() -> None:
     assert (solid(second), second.revised) == ("Dios es bueno con todos nosotros", 0)
 
 
+def test_a_number_that_has_grown_is_translated_anew() -> None:
+    speech = Speech()
+    speech.reopened = Reopened(1, "He is twenty.", "Tiene veinte.")
+    final = speech.say("He is twenty-five.", "Tiene veinticinco.", final=True)
+    assert final.text == "Tiene veinticinco."
+
+
+def test_a_question_behind_half_a_sentence_has_no_capital() -> None:
+    speech = Speech()
+    speech.reopened = Reopened(1, "They asked", "Preguntaron")
+    final = speech.say("They asked what shall we do?", "¿Qué haremos?", final=True)
+    assert final.text == "Preguntaron ¿qué haremos?"
+
+
 def test_another_utterance_begins_anew() -> None:
     speech = Speech()
     speech.say("God is good to all", "Dios es bueno con todos")

@@ -80,6 +80,19 @@ def test_references_are_shown_as_they_are_printed(
     assert result.stable == len(shown)
 
 
+@pytest.mark.parametrize(
+    ("said", "text"),
+    [
+        ("In Philippians 4, 6 and 7, is peace.", "En Filipenses 4:6-7 hay paz."),
+        ("Go to Mark, second chapter, first verse.", "Vayan a Marcos 2:1."),
+        ("Romans chapter eight, beginning at verse 28.", "Romanos 8, a partir del versículo 28."),
+    ],
+)
+def test_a_reference_that_one_text_says_in_two_places_is_right(said: str, text: str) -> None:
+    result = checked(final(said, text), ON)
+    assert (result.text, [check.outcome for check in result.checks]) == (text, ["right"])
+
+
 def test_two_references_of_one_book_are_not_mixed_up() -> None:
     said = "Compare Romans 8:1 with Romans 5:1."
     result = checked(final(said, "Compare Romanos 8:1 con Romanos 5:3."), ON)
@@ -93,6 +106,19 @@ def test_a_wrong_number_is_put_right_where_only_one_can_be_meant() -> None:
     (check,) = result.checks
     assert (check.kind, check.outcome) == ("number", "repaired")
     assert (check.said, check.found, check.written) == ("Twelve", "trece", "doce")
+
+
+@pytest.mark.parametrize(
+    ("said", "text"),
+    [
+        ("He lost thirty grand.", "Perdió 30,000 dólares."),
+        ("About a hundred grand.", "Unos cien mil dólares."),
+        ("For three decades she wrote.", "Durante treinta años escribió."),
+    ],
+)
+def test_a_number_that_differs_by_zeros_is_marked_and_left(said: str, text: str) -> None:
+    result = checked(final(said, text), ON)
+    assert (result.text, result.checks[0].outcome) == (text, "doubtful")
 
 
 def test_more_than_one_wrong_number_is_left_and_marked() -> None:
@@ -115,6 +141,7 @@ CONTRACTED = {
         "Je étais avec le argent que elle a.": "J'étais avec l'argent qu'elle a.",
         "Il ne va à la Église, la histoire.": "Il ne va à l'Église, l'histoire.",
         "Je y vais si il vient, ce est sûr.": "J'y vais s'il vient, c'est sûr.",
+        "De A à Z, sur une échelle de un à dix.": None,
         "La honte, le onze, le huitième, la une, que oui, la haine.": None,
         "Parle-le à elle, donne-la ici, ma âme, mais qui aime le pain.": None,
     },
@@ -380,6 +407,8 @@ NOT_LOST = {
         ("Why don't we pray?", "¿Oremos?"),
         ("No doubt he is risen.", "Sin duda ha resucitado."),
         ("There was nobody.", "La casa estaba vacía."),
+        ("He gave it for nothing.", "Lo regaló."),
+        ("She couldn't pay.", "Para ella fue gratis."),
         ("He is good.", "No es malo."),
     ],
     "en fr": [
@@ -399,6 +428,7 @@ NOT_LOST = {
         ("Why don't we pray?", "Et si nous priions ?"),
         ("Don't forget your Bible.", "Pensez à votre Bible."),
         ("There was nobody.", "La maison était vide."),
+        ("You will not pay.", "C'est gratuit."),
         ("Do not leave me.", "Reste sans me quitter."),
         ("He is good.", "Il n'est pas mauvais."),
         ("She has never lied.", "Elle a jamais menti."),

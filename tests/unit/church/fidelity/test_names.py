@@ -43,6 +43,8 @@ def test_a_name_of_the_service_is_put_back_and_another_is_marked(glossary: Gloss
         ("We met Peter on Thursday.", "Nos reunimos con Pedro el jueves."),
         ("Nobody in Philippi slept.", "Nadie durmió en Filipos."),
         ("I love the Lord Jesus.", "Amo al Señor Jesús."),
+        ("Beware of the Pharisees, says James.", "Cuídense de los fariseos, dice Santiago."),
+        ("A Moabite came to us on Palm Sunday.", "Una moabita vino el Domingo de Ramos."),
     ],
 )
 def test_common_words_and_translated_names_stay(said: str, text: str, glossary: Glossary) -> None:

@@ -43,6 +43,22 @@ def differences(
         ("The 21st century.", "El siglo XXI."),
         ("In the fourth century.", "En el siglo IV d. C."),
         ("In the 19th and twentieth centuries.", "En los siglos XIX y XX."),
+        ("Eight billion people.", "Ocho mil millones de personas."),
+        ("It was 2.3 billion.", "Eran dos mil trescientos millones."),
+        ("It was 1.3 billion.", "Eran 1,300 millones."),
+        ("Three and a half million people.", "Tres millones y medio de personas."),
+        ("He lost 95,000.", "Perdió 95 000."),
+        ("All hundred and fifty-five lived.", "Vivieron los 155."),
+        ("Our two hundredth anniversary.", "Nuestro aniversario número 200."),
+        ("The hundredth sheep.", "La centésima oveja."),
+        ("We live at nine oh one, page one oh nine.", "Vivimos en el 901, página 109."),
+        ("I called 9-1-1 in three twenty-five.", "Llamé al 911 en 325."),
+        ("Seventy, seven zero.", "Setenta, siete cero."),
+        ("It tripled since '09.", "Triplicó desde 2009."),
+        ("In the sixties, in the 1940s.", "En los sesenta, en los años cuarenta."),
+        ("In the '60s.", "En los años sesenta."),
+        ("A quarter of a million.", "Un cuarto de millón."),
+        ("As we say, a hundred times.", "Como decimos, cien veces."),
     ],
 )
 def test_the_same_number_in_two_languages_is_one(said: str, written: str) -> None:
@@ -82,6 +98,12 @@ def test_a_number_is_written_as_the_one_in_whose_place_it_stands() -> None:
 def test_stretches_are_left_out() -> None:
     text = "Romans 8:28 has twelve words"
     assert [q.value for q in numbers.find(text, "en", [(0, 11)])] == [12]
+
+
+def test_digits_without_end_are_no_number() -> None:
+    # int() refuses more than 4,300 of them.
+    for text in ("1" * 5000 + ".5", "1" + ",111" * 2000 + ".5", "1" + " 111" * 2000):
+        assert all(q.value < 10**15 for q in numbers.find(text, "fr"))
 
 
 def test_an_unknown_language_has_no_numbers() -> None:
@@ -125,6 +147,13 @@ FRENCH = ("en", "fr")
         ("We meet at 3 p.m.", "Nous nous réunissons à 15 heures."),
         ("We meet at three p.m.", "Nous nous réunissons à quinze heures."),
         ("It took fifteen hours.", "Cela a pris quinze heures."),
+        (
+            "Come after two, from seven to nine.",
+            "Après quatorze heures, de dix-neuf à vingt et une heures.",
+        ),
+        ("Thirty-one hours, eighty-one boxes.", "Trente et une heures, quatre-vingt-une boîtes."),
+        ("Two thousand billion.", "Deux mille milliards."),
+        ("The hundredth sheep.", "La centième brebis."),
         ("It is 3.5.", "C'est 3,5."),
         ("We meet at 7 p.m.", "Nous nous réunissons à 19 h."),
         ("At three o'clock.", "À trois heures."),

@@ -77,6 +77,12 @@ def test_spelling_changes_nothing_but_the_reference(
     assert text == f"{before} Read {wanted}. {after}"
 
 
+def test_spanish_numbers_of_years_are_no_chapters() -> None:
+    assert not find("Estudiamos Romanos 2 años.", "es")
+    assert not find("Leímos Romanos 12 mañana.", "es")
+    assert find("Romanos 12 nos enseña.", "es")
+
+
 @settings(deadline=None)
 @given(st.text(max_size=80))
 def test_any_text_can_be_read(text: str) -> None:
