@@ -220,14 +220,6 @@ def test_an_edit_is_based_on_the_revision_of_its_own_language(desk: Desk) -> Non
     assert desk.texts() == [("gracious", "plein de grâce")]
 
 
-def test_off_the_record_nothing_that_was_asked_for_is_shown(desk: Desk) -> None:
-    desk.commands.obey(command("correct", id=1, text="grace"))
-    desk.hearing.heard_s = 5.0
-    desk.commands.obey(command("off-record"))
-    desk.answer("la grâce")
-    assert desk.texts() == []
-
-
 # A doubtful final, kept back in its language only
 
 
@@ -267,19 +259,6 @@ class DoubtfulDesk(Desk):
 @pytest.fixture
 def doubtful(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> DoubtfulDesk:
     return DoubtfulDesk(tmp_path, monkeypatch)
-
-
-def test_a_doubtful_final_waits_in_its_language_and_comes_with_a_mark(
-    doubtful: DoubtfulDesk,
-) -> None:
-    assert doubtful.french_now == ("sort", False, False)
-    assert doubtful.waiting == [(2, "fr", "le sort")]
-    doubtful.targets.look(0.0)
-    assert doubtful.french_now == ("sort", False, False)
-    doubtful.targets.look(LATER)
-    assert doubtful.french_now == ("le sort", True, True)
-    assert not doubtful.board.message(2).doubtful
-    assert doubtful.waiting == []
 
 
 def test_an_approval_reaches_the_language_that_waits_and_is_taken_back(

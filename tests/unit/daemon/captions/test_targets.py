@@ -96,17 +96,6 @@ def test_displays_get_the_captions_of_their_language_and_no_other(tmp_path: Path
     assert [m["seq"] for m in seen["en"]] == [m["seq"] for m in seen["es"]]
 
 
-@pytest.mark.slow
-def test_an_unknown_language_is_refused_with_those_that_are_shown(tmp_path: Path) -> None:
-    async def beside(service: Service) -> None:
-        async with service.connect("?lang=de") as socket:
-            answer = await until(socket, lambda m: m["type"] == "error")
-            assert answer["code"] == "unknown-lang"
-            assert "en, es, fr" in answer["message"]
-
-    assert Service(tmp_path, extra_targets=FRENCH).run(beside) == 0
-
-
 def live(tmp_path: Path, extra: Any = None, **more: Any) -> Service:
     """Return a service with a clock, in which a language may rest and fall behind."""
     source = FakeSource(pcm_of(SCRIPT, DURATION_S), speed=20, hold=True)
@@ -158,18 +147,6 @@ def test_a_language_rests_again_after_the_last_display_has_gone(
         service.app.stop()
 
     assert live(tmp_path).run(beside) == 0
-
-
-@pytest.mark.slow
-def test_one_that_is_not_to_rest_is_kept_whether_anybody_watches_or_not(tmp_path: Path) -> None:
-    async def beside(service: Service) -> None:
-        board = service.app._targets.of("fr").board
-        await reached(lambda: sum(m.final for m in board.snapshot().messages) == len(SCRIPT))
-        service.app.stop()
-
-    service = live(tmp_path, flags=AWAKE)
-    assert service.run(beside) == 0
-    assert engines(service.journal("captions.fr.jsonl")) == FINALS
 
 
 @pytest.mark.slow

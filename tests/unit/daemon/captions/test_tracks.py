@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
 from pipeline.core.types import Caption, Cause, Transcript, Utterance
 from pipeline.daemon.captions.tracks import Track, Tracks
 from tests.support.utterances import UTC, final, transcript
@@ -28,27 +26,6 @@ def made(of: Utterance, text: str = "La gracia de Dios.") -> Caption:
 
 def finish(tracks: Tracks, caption: Caption) -> Track | None:
     return tracks.finish(caption, 101.0, mode="live", utc=UTC)
-
-
-def test_what_is_prepared_waits_until_the_utterance_is_closed() -> None:
-    tracks = Tracks()
-    prepared = made(utterance(3, "eager"))
-    assert tracks.final_caption(prepared) is None
-    assert tracks.unfinished == 0
-    closed = utterance(4, "silence", closed_s=100.2)
-    assert tracks.close(closed) is prepared
-    shown = tracks.final_caption(prepared)
-    assert shown is not None
-    assert shown.transcript.utterance is closed
-    assert shown.text == prepared.text
-    assert tracks.unfinished == 1
-    assert tracks.lag_s(100.7) == pytest.approx(0.5)
-    settled = finish(tracks, shown)
-    assert settled is not None
-    assert settled.record is not None
-    assert settled.record.eager
-    assert settled.record.cause == "silence"
-    assert 7 not in tracks
 
 
 def test_what_comes_after_the_close_is_final_at_once() -> None:
@@ -100,21 +77,6 @@ def test_a_final_that_comes_after_it_has_settled_is_recorded_at_once() -> None:
     assert tracks.settle(7) is None
     assert tracks.unfinished == 1
     assert finish(tracks, made(closed)) is not None
-
-
-def test_a_resumed_final_has_one_record_of_the_last() -> None:
-    tracks = Tracks()
-    closed = utterance(4, "silence", can_resume=True)
-    tracks.close(closed)
-    finish(tracks, made(closed))
-    tracks.resume(utterance(5, "resumed"))
-    assert tracks.settle_all() == []
-    last = utterance(7, "end", end_sample=96_000)
-    tracks.close(last)
-    settled = finish(tracks, made(last, "La gracia de Dios y la paz."))
-    assert settled is not None
-    assert settled.record is not None
-    assert (settled.record.reopened, settled.record.end_s) == (1, 6.0)
 
 
 def test_a_filtered_text_may_be_resumed_too() -> None:

@@ -103,17 +103,6 @@ class Reloading(Service):
         await reached(then or (lambda: len(self.events("reloaded")) > before))
 
 
-def test_without_a_change_nothing_is_named(tmp_path: Path) -> None:
-    async def beside(service: Service) -> None:
-        await service.hang_up("")  # type: ignore[attr-defined]
-
-    service = Reloading(tmp_path)
-    assert service.run(beside) == 0
-    (event,) = service.events("reloaded")
-    assert (event["live"], event["next_utterance"], event["restart"]) == ([], [], [])
-    assert len(service.finals()) == len(SCRIPT)
-
-
 def test_a_longer_silence_holds_from_the_next_utterance_on(tmp_path: Path) -> None:
     service = Reloading(tmp_path, waits_s=[4.15])
 
