@@ -11,8 +11,8 @@ import pytest
 
 from pipeline.cli.main import main
 from pipeline.models.resolve import resolve
-from scripts.support.program import SERMON, Program, call, started
-from tests.support.model_servers import answers, free_port, says, scripted, serves
+from scripts.support.program import SERMON, Program, started
+from tests.support.model_servers import answers, free_port, says, scripted
 from tests.support.speech_servers import SPEECH_MODEL, forms, speech_server
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
@@ -126,15 +126,6 @@ def await_setback(program: Program, *words: str) -> None:
     program.until(
         lambda: all(word in program.health()["setback"] for word in words), 300, f"reason {words}"
     )
-
-
-def test_check_names_a_server_of_another_model(tmp_path: Path) -> None:
-    with scripted(models=serves("llama-3")) as server:
-        env = PATIENT | final_at(server.server_port)
-        done = call("check", "--no-audio", "--port", "0", cwd=tmp_path, env=env, timeout_s=300)
-    assert done.returncode == 1
-    red = [line for line in done.stdout.splitlines() if line.startswith("FAILED")]
-    assert any("server-final" in line and "[server-other-model]" in line for line in red)
 
 
 def test_a_key_that_cannot_be_read_ends_the_start(

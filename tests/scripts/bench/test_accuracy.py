@@ -81,13 +81,6 @@ def test_a_column_for_each_setting() -> None:
     assert told["CPU, s/s"] == ["0.147", "0.147"]
 
 
-def test_the_section_is_written_into_the_file_of_benchmarks() -> None:
-    section = accuracy.section([FIGURES])
-    assert section.startswith(f"{accuracy.TITLE}\n")
-    assert "| full stops | 59 of 60 |" in section
-    assert "- 555 words; " in section
-
-
 @pytest.mark.slow
 def test_a_run_on_the_starter(
     one_voice: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

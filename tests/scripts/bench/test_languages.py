@@ -39,14 +39,3 @@ def test_the_extra_targets_are_a_setting_that_the_program_takes(tmp_path: Path) 
     found = load(flags={key: orjson.loads(value)}).settings
     assert [target.lang for target in found.translate.targets] == ["fr", "de"]
     assert [alone.translate.final.prompt for alone in found.by_target()] == ["starter"] * 2
-
-
-def test_the_section_takes_the_place_of_the_one_before(tmp_path: Path) -> None:
-    file = tmp_path / "BENCHMARKS.md"
-    arguments = languages._arguments([])
-    for finals in (33, 34):
-        several = Cost(cpu=0.7, recognizer_s=10.0, final_ms=840.0, finals={"fr": finals})
-        languages.write(file, languages.table(ONE, several), arguments)
-    text = file.read_text()
-    assert text.count("## Several languages") == 1
-    assert "| finals in fr | - | 34 |" in text

@@ -8,17 +8,9 @@ from pipeline.check.engines import ask_to_hear, ask_to_translate, place_of
 from pipeline.engines.remote.openai import OpenAi
 from pipeline.engines.remote.openai_speech import OpenAiSpeech
 from pipeline.engines.specification import EngineSpec
-from tests.support.model_servers import MODEL, scripted, serves
-from tests.support.speech_servers import SPEECH_MODEL
+from tests.support.model_servers import MODEL
 
 OPEN = "http://gpu.example.org:8000/v1"
-
-
-def test_where_sound_goes_is_said() -> None:
-    with scripted(models=serves(SPEECH_MODEL)) as server:
-        passed = ask_to_hear(OpenAiSpeech(SPEECH_MODEL, url=server.url), SPEECH_MODEL)
-    assert passed.message.endswith("All that is spoken is sent there, as sound.")
-    assert passed.code == ""
 
 
 def test_sound_on_an_open_network_is_said() -> None:
