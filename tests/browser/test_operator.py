@@ -371,6 +371,7 @@ def test_a_rehearsal_cannot_be_taken_for_a_service(visit: Visit, hall: OperatorS
     expect(row(page, 1)).to_be_visible()
     expect(page.locator("#banner")).to_contain_text("RehearsalNothing of this reaches")
     expect(people.locator("#status-text")).to_have_text("Standby: rehearsal")
+    expect(people.locator("#notice")).to_have_text("Standby: rehearsal")
     assert people.locator(".caption").count() == 0
 
 

@@ -283,17 +283,3 @@ def test_it_fits_and_axe_finds_nothing_serious(visit: Open) -> None:
     for each in (page, login):
         found = Axe().run(each).response["violations"]
         assert [(v["id"], v["nodes"][0]["html"]) for v in found] == []
-
-
-def test_it_works_where_the_browser_keeps_nothing(visit: Open) -> None:
-    forbidden = "get() { throw new DOMException('no', 'SecurityError'); }"
-    script = "".join(
-        f"Object.defineProperty(window, '{name}Storage', {{{forbidden}}});"
-        for name in ("local", "session")
-    )
-    page = visit(script=script)
-    expect(page.locator(".item").first).to_be_visible()
-    page.locator("#reviewer").fill("Ana")
-    page.locator("#reviewer").blur()
-    page.locator("#keys").check()
-    expect(page.locator("body")).not_to_have_class("no-keys")
