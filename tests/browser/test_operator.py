@@ -98,8 +98,9 @@ def test_it_works_where_the_browser_keeps_nothing(visit: Visit) -> None:
 
 
 def test_a_token_that_does_not_hold_any_more_is_asked_for_again_and_guesses_are_slowed(
-    visit: Visit,
+    visit: Visit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("pipeline.server.inbound._WRONG_TOKEN_S", 0.1)
     page = visit("/operator#token=yesterdays", **TABLET)
     expect(page.locator("#login-problem")).to_have_text("The token is wrong.")
     assert page.evaluate("sessionStorage.length") == 0

@@ -234,15 +234,6 @@ def test_killed_and_started_again_nothing_is_lost(
     assert [key for key, *_ in pairs(folder)] == [1, 2, 4]
 
 
-def test_two_reviewers_see_each_other(visit: Open) -> None:
-    one, other = visit(), visit()
-    expect(items(other)).to_have_count(3)
-    expect(items(one)).to_have_count(3)
-    items(one).nth(2).get_by_role("button", name="Leave it out").click()
-    expect(other.locator("#count")).to_have_text("1 of 3 done, 2 left")
-    expect(items(other)).to_have_count(2)
-
-
 def test_text_is_text_in_any_direction(tmp_path: Path, browser: Browser) -> None:
     folder = reviewable(tmp_path, 2)
     queue = lines(folder / QUEUE)

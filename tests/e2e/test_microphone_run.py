@@ -23,7 +23,7 @@ def test_a_voice_in_the_room_is_captioned_and_an_unplugged_microphone_comes_back
     needs_program("pulseaudio", "pactl", "paplay")
     tiny = {"STARK_TRANSLATE__TRANSLATE__FINAL__MODEL": "tiny"}
     greeting = tmp_path / "greeting.wav"
-    pcm, rate = soundfile.read(SERMON, frames=16_000 * 18)
+    pcm, rate = soundfile.read(SERMON, frames=16_000 * 10)
     soundfile.write(greeting, pcm, rate)
     with (
         Pulse() as server,
@@ -31,7 +31,7 @@ def test_a_voice_in_the_room_is_captioned_and_an_unplugged_microphone_comes_back
     ):
         program.wait_for("ready")
         server.play(greeting).wait(60)
-        program.until(lambda: len(program.records()) >= 4)
+        program.until(lambda: len(program.records()) >= 2)
         before = program.records()
         assert all(r["mode"] == "live" for r in before)
 
@@ -44,7 +44,7 @@ def test_a_voice_in_the_room_is_captioned_and_an_unplugged_microphone_comes_back
         recovered_s = time.monotonic() - began_s - noticed_s
         print(f"unplugged: told after {noticed_s:.1f} s; plugged: back after {recovered_s:.1f} s")
         server.play(greeting).wait(60)
-        program.until(lambda: len(program.records()) >= len(before) + 3)
+        program.until(lambda: len(program.records()) >= len(before) + 2)
 
         changes = [e for e in program.records("event") if e["event"] == "source"]
         # Where nothing is played this microphone gives zeros, which a slow machine may wait out.

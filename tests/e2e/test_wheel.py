@@ -16,7 +16,6 @@ from pathlib import Path
 import orjson
 import pytest
 
-from pipeline import __version__
 from pipeline.core.languages import LANGUAGES
 from tests.support.needs import needs_program, without
 from tests.support.paths import ROOT
@@ -157,18 +156,6 @@ def test_it_needs_exactly_what_is_locked(installed: Installed) -> None:
     }
     where = installed.ask("import pipeline, llama_cpp; print(llama_cpp.__file__)")
     assert f"{BUNDLE}packages" in where
-
-
-def test_the_version_is_the_programs(installed: Installed) -> None:
-    done = installed.run("stark-translate", "--version")
-    assert (done.returncode, done.stdout.strip()) == (0, __version__), done.stderr
-
-
-def test_every_command_is_there(installed: Installed) -> None:
-    done = installed.run("stark-translate", "--help")
-    assert done.returncode == 0, done.stderr
-    for command in ("run", "check", "report", "verses", "learn"):
-        assert command in done.stdout
 
 
 def test_what_ships_is_found_in_the_wheel(installed: Installed) -> None:

@@ -34,33 +34,32 @@ def test_a_bar_in_a_cell_is_no_column() -> None:
 
 @pytest.mark.slow
 def test_rows_are_told_as_they_went(tmp_path: Path) -> None:
-    file = tmp_path / "test_three.py"
-    file.write_text(TESTS)
-    names = ["test_well", "test_twice", "test_missing", "test_nowhere"]
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "test_three.py").write_text(TESTS)
+    names = ["well", "twice", "missing"]
+    rows = [f"| {name} | told | `tests/test_three.py::test_{name}` |\n" for name in names]
+    matrix = tmp_path / "matrix.md"
+    matrix.write_text(f"## Part\n{''.join(rows)}")
     # pytest cannot be run within itself: its plugins and warnings would be shared.
     code = f"""
-from rich.console import Console
+import pathlib, sys
 from scripts.reliability import faults
-faults.ROOT = __import__("pathlib").Path({str(tmp_path)!r})
-matrix = [faults.Row("", n, "", (f"test_three.py::{{n}}",)) for n in {names[:3]!r}]
-print([result.outcome for result in faults.run(matrix, Console(stderr=True))])
+faults.ROOT, faults.MATRIX = pathlib.Path({str(tmp_path)!r}), pathlib.Path({str(matrix)!r})
+sys.exit(faults.main())
 """
-    command = [sys.executable, "-c", code]
-    root = str(MATRIX.parents[1])
-    done = subprocess.run(
-        command, cwd=tmp_path, env={"PYTHONPATH": root}, capture_output=True, text=True, check=False
-    )
-    assert done.stdout.splitlines()[-1:] == ["['passed', 'failed', 'skipped']"], done.stderr
 
+    def run(*arguments: str) -> tuple[int, str, list[str]]:
+        done = subprocess.run(
+            [sys.executable, "-c", code, "--json", "told.json", *arguments],
+            cwd=tmp_path, env={"PYTHONPATH": str(MATRIX.parents[1])}, capture_output=True,
+            text=True, check=False,
+        )  # fmt: skip
+        told = orjson.loads((tmp_path / "told.json").read_bytes())
+        return done.returncode, done.stdout, [each["outcome"] for each in told]
 
-@pytest.mark.slow
-def test_one_row_of_the_real_matrix(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "scripts.reliability.faults", "--only", "path traversal"]
-    done = subprocess.run(
-        [*command, "--json", str(tmp_path / "faults.json")],
-        cwd=MATRIX.parents[1], capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "1 of 1 faults are handled as described." in done.stdout
-    (result,) = orjson.loads((tmp_path / "faults.json").read_bytes())
-    assert (result["outcome"], result["row"]["part"]) == ("passed", "Network")
+    code_of_all, said, outcomes = run()
+    assert (code_of_all, outcomes) == (1, ["passed", "failed", "skipped"])
+    assert "1 of 3 faults are handled as described." in said
+    code_of_one, said, outcomes = run("--only", "well")
+    assert (code_of_one, outcomes) == (0, ["passed"])
+    assert "1 of 1 faults are handled as described." in said

@@ -176,23 +176,6 @@ def test_finals_reach_the_disk_while_the_session_runs(tmp_path: Path) -> None:
     made.close(5.0)
 
 
-def test_an_edit_and_a_late_final_make_the_files_anew(tmp_path: Path) -> None:
-    made = recorder(tmp_path)
-    made.caption(message(1, "Grace", "Gracia", seq=1), "es")
-    made.caption(message(3, "Amen", "Amén", seq=2), "es")
-    made.caption(message(2, "Peace", "Paz", seq=3), "es")  # overtaken by 3
-    made.caption(message(1, "Grace", "La gracia", seq=4), "es")  # edited
-    made.caption(message(3, "", "", seq=5), "es")  # hidden
-    made.caption(message(4, "Go", "Vayan", seq=6), "es")
-    made.caption(message(5, "", "", seq=7), "es")  # nothing of it was ever final
-    assert made.close(5.0)
-    assert (made.folder / "transcript.es.txt").read_text() == "La gracia\nPaz\nVayan\n"
-    assert (made.folder / "transcript.en.srt").read_text().startswith("1\n00:00:10,000 -->")
-    assert "3\n00:00:40,000 -->" in (made.folder / "transcript.en.srt").read_text()
-    assert len(lines(made.folder, "captions.jsonl")) == 7  # the journal forgets nothing
-    assert {path.name for path in made.folder.iterdir()} == FILES
-
-
 @pytest.mark.slow
 def test_a_killed_daemon_leaves_every_final(tmp_path: Path) -> None:
     script = f"""

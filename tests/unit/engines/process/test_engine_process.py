@@ -33,7 +33,7 @@ from tests.support.engine_processes import (
     kept_processes,
     spec,
 )
-from tests.support.model_servers import MODEL, answers, free_port, says, scripted, stalls
+from tests.support.model_servers import MODEL, answers, says, scripted, stalls
 from training.models.ct2_weights import read_raw
 
 pytestmark = pytest.mark.slow
@@ -224,14 +224,6 @@ class TestOnAServer:
             assert kept.ask() == "Dos."
             assert kept.process.degraded_reason == ""
         assert kept.codes == [], "its process has not died of it"
-
-    def test_one_that_is_not_there_is_waited_for(self, keep: Callable[..., Kept]) -> None:
-        kept = keep("final", engine=elsewhere(f"http://127.0.0.1:{free_port()}/v1"))
-        kept.process.load()
-        assert "nothing listens there" in kept.process.degraded_reason
-        with pytest.raises(EngineError, match="server-gone"):
-            kept.ask()
-        assert kept.codes == []
 
     def test_a_stall_costs_no_process(self, keep: Callable[..., Kept]) -> None:
         with scripted(stalls(" Una"), says(" Dos.")) as server:

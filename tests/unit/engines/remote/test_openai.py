@@ -25,7 +25,6 @@ from tests.support.model_servers import (
     Handler,
     answers,
     breaks_off,
-    free_port,
     real_llama_server,
     real_server,
     says,
@@ -219,12 +218,6 @@ class TestPatience:
         assert grown == sorted(grown, key=len)
         assert grown == list(dict.fromkeys(grown))
 
-    def test_not_for_ever(self) -> None:
-        with scripted(answers(503, b"{}")) as server:
-            with pytest.raises(EngineError, match="server-busy"):
-                engine(server.url).translate(TEXT)
-            assert len(server.asked) == 4
-
     @pytest.mark.parametrize("pieces", [(), (" Gracia", " y")])
     def test_one_that_stalls_is_late_at_the_deadline(self, pieces: tuple[str, ...]) -> None:
         with scripted(stalls(*pieces)) as server:
@@ -244,18 +237,6 @@ class TestPatience:
                 made.translate(TEXT)
             assert server.ended.wait(PATIENT_S)
         assert made.degraded_reason == "", "the server has done nothing wrong"
-
-
-class TestGoneAndBack:
-    def test_a_server_that_is_not_there_at_the_start_may_come_later(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(remote_module, "_WAITS_S", ())
-        made = OpenAi(MODEL, url=f"http://127.0.0.1:{free_port()}/v1", deadline_s=PATIENT_S)
-        made.load()
-        assert "nothing listens there" in made.degraded_reason
-        with pytest.raises(EngineError, match="server-gone"):
-            made.translate(TEXT)
 
 
 def test_it_judges_no_translations() -> None:

@@ -2,42 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
 from pipeline.core.errors import EngineError
-from pipeline.core.resources import bundled
 from pipeline.core.standing import Token
 from pipeline.core.types import Recognition, Word
 from pipeline.engines.remote import api_server as remote
 from pipeline.engines.remote.openai_speech import OpenAiSpeech, SpokenWord, Transcription, pieces_of
 from pipeline.engines.streaming.incremental import Piece, piece_id
-from pipeline.evaluation.golden_sentence import Golden, read_golden
 from tests.support.model_servers import (
     Answer,
-    ScriptedServer,
     free_port,
     scripted,
     serves,
-    stalls,
 )
 from tests.support.speech_servers import (
     SPEECH_MODEL,
     forms,
-    gives,
     heard_in_full,
     hears,
-    speech_server,
 )
 
 PCM = np.zeros(16_000, np.float32)
 LISTS = serves(SPEECH_MODEL)
 PATIENT_S = 60.0
-REAL_S = 300.0
-"""Of a machine that is busy with other things."""
 
 
 def engine(url: str, **more: Any) -> OpenAiSpeech:
@@ -50,25 +41,6 @@ def engine(url: str, **more: Any) -> OpenAiSpeech:
 def final_of(*turns: Answer, **more: Any) -> Recognition:
     with scripted(*turns, models=LISTS) as server:
         return engine(server.url, **more).recognize(PCM, final=True)
-
-
-def refused(*turns: Answer, models: Answer = LISTS, **more: Any) -> EngineError:
-    with scripted(*turns, models=models) as server, pytest.raises(EngineError) as raised:
-        engine(server.url, **more).recognize(PCM, final=True)
-    return raised.value
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[ScriptedServer]:
-    from pipeline.models.resolve import resolve
-
-    with speech_server(resolve("stt", "starter")) as made:
-        yield made
-
-
-@pytest.fixture
-def golden() -> Golden:
-    return read_golden(bundled("demo", "golden.json"))
 
 
 def test_a_final_has_its_measures_and_its_words() -> None:
@@ -150,14 +122,6 @@ class TestServersThatFail:
     def _briefly(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(remote, "_WAITS_S", (0.01, 0.01))
 
-    def test_the_reason_is_kept_until_it_answers(self) -> None:
-        answer = gives({"detail": "Invalid API key"}, 401)
-        with scripted(answer, models=LISTS) as server:
-            made = engine(server.url)
-            with pytest.raises(EngineError, match="server-refuses") as raised:
-                made.recognize(PCM, final=True)
-            assert made.degraded_reason == raised.value.message
-
     def test_one_that_is_not_there_may_come_later(self) -> None:
         port = free_port()
         made = engine(f"http://127.0.0.1:{port}")
@@ -167,31 +131,3 @@ class TestServersThatFail:
         with scripted(hears("Amen."), models=LISTS, port=port):
             assert made.recognize(PCM, final=True).text == "Amen."
         assert made.degraded_reason == ""
-
-    def test_one_that_stalls_is_late_at_the_deadline(self) -> None:
-        assert refused(stalls(), deadline_s=0.3).code in {"server-late", "server-gone"}
-
-
-@pytest.mark.slow
-class TestRealServer:
-    """faster-whisper with the starter model, behind a real socket."""
-
-    def test_it_hears_a_sentence(self, server: ScriptedServer, golden: Golden) -> None:
-        made = engine(server.url, deadline_s=REAL_S).recognize(golden.pcm, final=True)
-        assert golden.missing(made.text, "en") == []
-        assert [word.text for word in made.words] == made.text.split()
-        assert all(0 <= word.probability <= 1 for word in made.words)
-        assert made.avg_logprob is not None
-        assert -1 < made.avg_logprob < 0
-        assert made.no_speech_prob is not None
-
-    def test_its_partials_have_times_that_grow(
-        self, server: ScriptedServer, golden: Golden
-    ) -> None:
-        made = engine(server.url, deadline_s=REAL_S).recognize(golden.pcm[:32_000], final=False)
-        assert made.tokens
-        assert len(made.ends_s) == len(made.tokens)
-        assert list(made.ends_s) == sorted(made.ends_s)
-        assert made.ends_s[-1] <= 2.5
-        assert "".join(token.text for token in made.tokens).strip() == made.text
-        assert made.tokens[-1].until == len(made.text)

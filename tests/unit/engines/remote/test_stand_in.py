@@ -98,12 +98,6 @@ def test_it_is_a_translator_that_can_judge() -> None:
     assert made.score("Amen", ["Amén"]) == [(-1.0, -2.0)]
 
 
-def test_the_server_translates_while_it_answers(clock: Clock) -> None:
-    with engine(says("Gracia.")) as (made, _):
-        assert made.translate(TEXT).text == "Gracia."
-        assert made.degraded_reason == ""
-
-
 def test_a_server_that_is_not_there_costs_nobody_anything(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(remote, "_WAITS_S", ())
     local = Local()
