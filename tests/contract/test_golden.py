@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import orjson
-import pytest
 
 from pipeline.captions.board import CaptionBoard
 from pipeline.core.types import State
@@ -102,26 +101,10 @@ def test_every_step_makes_exactly_its_message() -> None:
         assert service.do(step) == expected, f"step {number}: {step['do']}"
 
 
-@pytest.mark.parametrize(
-    "what",
-    [
-        "hello",
-        "status",
-        "show",
-        "edit",
-        "hide",
-        "undo",
-        "retract",
-        "reopen",
-        "alive",
-        "correct",
-        "retranslate",
-        "type",
-        "notice",
-    ],
-)
-def test_the_service_covers(what: str) -> None:
-    assert any(step["do"] == what and step["message"] for step in STEPS)
+def test_the_service_covers_every_step() -> None:
+    done = {step["do"] for step in STEPS if step["message"]}
+    assert done >= {"hello", "status", "show", "edit", "hide", "undo", "retract", "reopen"}
+    assert done >= {"alive", "correct", "retranslate", "type", "notice"}
 
 
 def test_a_display_that_keeps_the_newest_of_each_id_ends_with_the_board() -> None:

@@ -13,10 +13,8 @@ from scripts.support.program import SERMON
 
 FILES = {
     "unknown key": ("[audio]\ndevise = 'x'\n", "Did you mean audio.device? [config-unknown-key]"),
-    "wrong type": ("[server]\nport = 'x'\n", "valid integer"),
     "out of range": ("[vad]\nsilence_ms = 9\n", "must be -1"),
     "not a number": ("[session]\ndrain_s = nan\n", "session.drain_s"),
-    "contradictory": ("[vad]\nend_threshold = 0.9\n", "vad.end_threshold must not be above"),
     "not TOML": ("[audio\n", "[config-not-toml]"),
     "not text": ("\udcff\udcfe", "[config-not-toml]"),
 }
@@ -63,13 +61,12 @@ def test_a_wrong_variable_is_refused(
     assert says in err
 
 
-@pytest.mark.parametrize("flag", ["--input", "--sessions", "--device"])
 def test_a_name_that_is_not_utf_8_is_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], flag: str
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """As on a disk from a Windows machine of long ago: señor.wav in Latin-1."""
     name = os.fsdecode("señor.wav".encode("latin-1"))
-    assert main(["run", "--sessions", str(tmp_path), flag, str(tmp_path / name)]) == 78
+    assert main(["run", "--sessions", str(tmp_path), "--input", str(tmp_path / name)]) == 78
     err = capsys.readouterr().err
     assert "Names must be UTF-8; rename the file" in err
     assert "se\\udcf1or.wav" in err

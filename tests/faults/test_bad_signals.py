@@ -21,7 +21,6 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.daemon.life import supervisor
 from scripts.support.program import environment, started
 from tests.support.daemon import DURATION_S, SCRIPT, UPGRADE, Service, all_finals, send, until
 from tests.support.fakes import FakeRecognizer, FakeSource, FakeTranslator, pcm_of
@@ -167,40 +166,6 @@ def test_while_displays_are_told_goodbye(tmp_path: Path) -> None:
         assert service.run(beside) == 0
     assert service.finals() == all_finals("gemma")[:1]
     assert end_event(service)["unfinished"] == 0
-
-
-def test_a_hangup_reads_the_dictionary_again_and_ends_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # Else it would be read again without one.
-    monkeypatch.setattr(supervisor, "WATCH_S", 3600.0)
-    own = tmp_path / "own.toml"
-    rule = '[[rule]]\nhear = ["number"]\nwrite = "{}"\nexample = "number"\nbecomes = "{}"\n'
-    own.write_text(rule.format("Numbers", "Numbers"))
-
-    def told(service: Service, code: str) -> bool:
-        events = service.records("event")
-        return any(code in (e["event"], e.get("code")) for e in events)
-
-    async def beside(service: Service) -> None:
-        own.write_text("[[rule]]\nheer = 1\n")  # broken: the rules in force stay
-        send(signal.SIGHUP)
-        await reached(lambda: any(e.get("stage") == "dictionary" for e in service.records("event")))
-        own.write_text(rule.format("Digits", "Digits"))
-        send(signal.SIGHUP)
-        await reached(lambda: told(service, "dictionary"))
-
-    service = Service(
-        tmp_path / "sessions",
-        source=FakeSource(pcm_of(SCRIPT, DURATION_S), speed=4),
-        flags={
-            "dictionary.enabled": True,
-            "dictionary.file": str(own),
-        },
-    )
-    assert service.run(beside) == 0
-    assert len(service.finals()) == len(SCRIPT)
-    assert "Digits" in service.journal()[-1]["source"]["text"]
 
 
 # The real program

@@ -41,12 +41,6 @@ def loaded(folder: Path, *contents: bytes) -> list[str]:
     return done.stdout.splitlines()[-len(files) :]
 
 
-def test_the_whole_file_is_loaded(tmp_path: Path) -> None:
-    needs_file(MODEL)
-    (came,) = loaded(tmp_path, MODEL.read_bytes())
-    assert came.startswith("loaded: ")
-
-
 @SOME
 @given(data=st.data())
 def test_a_damaged_head_is_loaded_or_refused(tmp_path: Path, data: st.DataObject) -> None:
@@ -59,8 +53,10 @@ def test_a_damaged_head_is_loaded_or_refused(tmp_path: Path, data: st.DataObject
 @SOME
 @given(shares=st.lists(st.floats(0, 0.999), min_size=EACH, max_size=EACH))
 @example(shares=[0.0, 0.5, 0.999])
-def test_a_file_cut_short_is_refused(tmp_path: Path, shares: list[float]) -> None:
+def test_only_the_whole_file_is_loaded(tmp_path: Path, shares: list[float]) -> None:
     needs_file(MODEL)
     whole = MODEL.read_bytes()
     cut = [whole[: int(share * len(whole))] for share in shares]
-    assert loaded(tmp_path, *cut) == ["model-broken"] * len(cut)
+    *came, last = loaded(tmp_path, *cut, whole)
+    assert came == ["model-broken"] * len(cut)
+    assert last.startswith("loaded: ")

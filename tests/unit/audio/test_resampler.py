@@ -50,12 +50,6 @@ def test_every_block_has_512_samples_and_they_are_numbered_without_holes() -> No
     assert all(block.pcm.shape == (512,) and block.pcm.dtype == np.float32 for block in blocks)
 
 
-def test_the_last_part_block_is_filled_up_with_zeros() -> None:
-    first, last = cut(BlockResampler(16_000, channel=1), np.ones((600, 1), np.float32), 600)
-    assert first.pcm.tolist() == [1.0] * 512
-    assert last.pcm.tolist() == [1.0] * 88 + [0.0] * 424
-
-
 def test_what_is_no_number_becomes_silence_and_is_counted() -> None:
     audio = np.ones((1536, 1), np.float32)
     audio[3], audio[700], audio[900] = np.nan, np.inf, -np.inf

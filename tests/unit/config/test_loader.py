@@ -241,14 +241,8 @@ def test_what_differs_is_told_by_when_it_takes_effect() -> None:
     )
 
 
-@pytest.mark.parametrize("key", ["vad.threshold", "vad.end_threshold"])
-def test_keys_that_are_checked_together_have_one_class(key: str) -> None:
-    assert EFFECT[key] == "next-utterance"
-
-
-@pytest.mark.parametrize(
-    "key",
-    ["translate.source", "translate.target", "translate.final.engine", "translate.partial.engine"],
-)
-def test_so_have_languages_and_translators(key: str) -> None:
-    assert EFFECT[key] == "restart"
+def test_keys_that_are_checked_together_have_one_class() -> None:
+    assert EFFECT["vad.threshold"] == EFFECT["vad.end_threshold"] == "next-utterance"
+    languages = ("translate.source", "translate.target")
+    engines = ("translate.final.engine", "translate.partial.engine")
+    assert {EFFECT[key] for key in (*languages, *engines)} == {"restart"}

@@ -19,7 +19,7 @@ import structlog
 
 from pipeline.core.resources import bundled
 from pipeline.engines.llama_cpp import llama
-from pipeline.engines.llama_cpp.llama import Llama, LlamaError, has_gpu, kernels, layers
+from pipeline.engines.llama_cpp.llama import Llama, LlamaError, kernels, layers
 from pipeline.models.resolve import resolve
 from tests.support.needs import needs_file, needs_program
 from tests.support.paths import ROOT
@@ -333,10 +333,6 @@ def test_memory_is_given_back(gguf: Path, monkeypatch: pytest.MonkeyPatch) -> No
     start(gguf)
     gc.collect()
     assert len(freed) == 1
-
-
-def test_a_gpu_is_there_or_not() -> None:
-    assert has_gpu() == bool(llama_cpp.llama_supports_gpu_offload())
 
 
 def test_the_kernels_are_those_that_it_was_compiled_for() -> None:
