@@ -73,12 +73,8 @@ def test_a_server_that_is_not_named_is_refused() -> None:
     [
         ("youtube", '"http://a/"', "", 'outputs.youtube: write [[outputs]] with program = "yo'),
         ("vmix", '"http://a/"', "", 'outputs.vmix: write [[outputs]] with program = "vmix", url.'),
-        ("propresenter", '"http://a/"', "", "outputs.propresenter: write [[outputs]] with program"),
-        ("freeshow", '"http://a/"', "", 'outputs.freeshow: write [[outputs]] with program = "fre'),
         ("youtube_lang", '"es"', 'youtube = "http://a/"', "outputs.youtube_lang: write"),
         ("vmix_lang", '"es"', 'vmix = "http://a/"', "outputs.vmix_lang: write"),
-        ("propresenter_lang", '"es"', 'propresenter = "http://a/"', "outputs.propresenter_lang: w"),
-        ("freeshow_lang", '"es"', 'freeshow = "http://a/"', "outputs.freeshow_lang: write"),
         ("vmix_title", '"2, T"', 'vmix = "http://a/"', "outputs.vmix_title: write"),
         ("propresenter_message", '"M, T"', 'propresenter = "http://a/"', "outputs.propresenter_m"),
         ("freeshow_variable", '"V"', 'freeshow = "http://a/"', "outputs.freeshow_variable: write"),

@@ -14,7 +14,6 @@ MISTAKES = [
     ("device = “USB Audio”", 'straight quotes, `device = "USB Audio"`'),
     ("device = „Mischpult“  # the desk", 'straight quotes, `device = "Mischpult"  # the desk`'),
     ("threshold = 0,5", "decimals have a point, 0.5"),
-    ("threshold = 0,5  # half", "decimals have a point, 0.5"),
     ('directory = "C:\\sermons"', "write / in names of folders"),
     ("enabled = yes", "write `enabled = true`"),
     ("enabled = Off", "write `enabled = false`"),

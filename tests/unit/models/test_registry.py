@@ -40,20 +40,8 @@ parts = { "w/part" = "model.gguf" }
 """
 
 
-def test_the_shipped_registry_names_what_churches_use() -> None:
+def test_the_shipped_registry_has_a_model_for_each_role() -> None:
     known = read_registry()
-    assert set(known) == {
-        "whisper-base",
-        "base.en",
-        "small.en",
-        "distil-large-v3",
-        "large-v3-turbo",
-        "opus-mt-en-es",
-        "gemma-3-270m-q4_k_m",
-        "embeddinggemma-300m-q8_0",
-        "kokoro-82m-int8",
-        *(f"translategemma-{s}-{q}" for s in ("4b", "12b") for q in ("q4_k_m", "q5_k_m", "q8_0")),
-    }
     assert {model.role for model in known.values()} == set(KEYS)
 
 

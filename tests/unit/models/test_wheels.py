@@ -196,11 +196,9 @@ class TestSources:
         "fault",
         [
             Fault(status=503),
-            Fault(page=True),
             Fault(file="model.bin", flip=True),
-            Fault(file="model.bin", cut_after=0, cuts=100),
         ],
-        ids=["down", "page", "wrong content", "cut"],
+        ids=["down", "wrong content"],
     )
     def test_the_next_one_does_it(
         self, hub: Hub, index: Index, store: ModelLibrary, fault: Fault

@@ -90,15 +90,11 @@ def test_a_subscription(query: str, expected: Subscription) -> None:
     ("query", "code"),
     [
         ("lang=fr", "unknown-lang"),
-        ("lang=", "unknown-lang"),
         ("lang=%FF%00", "unknown-lang"),
         ("kind=toaster", "bad-field"),
         ("since=-1", "bad-field"),
-        ("since=", "bad-field"),
-        ("since=1.5", "bad-field"),
         ("since=%C2%B2", "bad-field"),
         ("since=" + "9" * 5000, "bad-field"),
-        ("history=-1", "bad-field"),
         ("history=all", "bad-field"),
     ],
 )
@@ -116,10 +112,8 @@ def test_a_wrong_subscription_is_refused(query: str, code: str) -> None:
         ("zh-Hant-TW,fr", "zh"),
         ("PT-br", "pt-BR"),
         ("en-US,en", "es"),
-        ("de", "es"),
         ("", "es"),
         (",,-,%FF", "es"),
-        ("fr", "fr"),
     ],
 )
 def test_a_phone_gets_the_first_of_its_languages_that_is_translated_into(

@@ -34,17 +34,11 @@ def judge(
 @pytest.mark.parametrize(
     "text",
     [
-        "For God so loved the world that he gave his only Son.",
         "Thank you.",
-        "Amen.",
-        "Yes.",
         "Yes, Lord, yes.",
         "Holy, holy, holy is the Lord God Almighty.",
-        "Hallelujah, hallelujah, hallelujah!",
         "Hallelujah, hallelujah, hallelujah, hallelujah, hallelujah, hallelujah!",
-        "Verily, verily, I say unto you.",
         "My God, my God, why have you forsaken me?",
-        "Moses, Moses! Samuel, Samuel! Martha, Martha!",
         "No, no, no, no!",
         "His mercy endures for ever. Give thanks: his mercy endures for ever.",
         "Thank you for watching over us, Lord.",
@@ -81,11 +75,9 @@ def test_a_weak_phrase_needs_both_signs(text: str) -> None:
     "text",
     [
         "Thank you for watching!",
-        "Thanks so much for watching, and see you soon.",
         "Please like and subscribe.",
         "Don't forget to subscribe to my channel.",
         "I'll see you in the next video.",
-        "Subtitles by the Amara.org community",
         "Captioned by Jane Roe",
         "Transcription by CastingWords",
         "www.example.com",
@@ -150,7 +142,6 @@ GOD_SO_LOVED = (
         # No speech needs both thresholds.
         ("And so", {"no_speech_prob": 0.9, "avg_logprob": -1.3}, "no-speech"),
         ("And so", {"no_speech_prob": 0.9, "avg_logprob": -0.5}, ""),
-        ("And so", {"no_speech_prob": 0.1, "avg_logprob": -1.3}, ""),
         # A guess; two words in much noise stay.
         (ORGAN, {"no_speech_prob": 0.47, "avg_logprob": -1.97}, "guess"),
         ("Oh, yeah", {"no_speech_prob": 0.32, "avg_logprob": -1.74}, "guess"),
@@ -162,7 +153,6 @@ GOD_SO_LOVED = (
         (HALF_SPANISH, {"lang_prob": 0.153, "avg_logprob": -0.87}, "other-language"),
         ("Amen.", {"lang_prob": 0.02}, ""),
         ("Hallelujah, amen!", {"lang_prob": 0.02}, ""),
-        ("Holy, holy, holy!", {"lang_prob": 0.02}, ""),
         ("Grace.", {"lang_prob": 0.02, "duration_s": 1.4}, ""),
         # Compression; the words of worship may be repetitive.
         (CITY, {"compression_ratio": 2.5}, "compression"),

@@ -30,9 +30,7 @@ WITH_TEXT = [code for code in KNOWN if LANGUAGES[code].examples]
         ("<unused12>", "es", "control-tokens"),
         ("Dios<0xE2>", "es", "control-tokens"),
         ("神はその独り子を", "es", "wrong-script"),
-        ("Ибо так возлюбил Бог мир", "es", "wrong-script"),
         ("God so loved the world", "ru", "wrong-script"),
-        ("God so loved the world", "ja", "wrong-script"),
     ],
 )
 def test_what_nobody_may_read(text: str, lang: str, why: str) -> None:
@@ -42,8 +40,6 @@ def test_what_nobody_may_read(text: str, lang: str, why: str) -> None:
 @pytest.mark.parametrize(
     ("text", "lang"),
     [
-        ("Porque de tal manera amó Dios al mundo, ¡aleluya!", "es"),
-        ("Juan 3:16", "es"),
         ("3:16", "es"),
         ("La palabra griega es λόγος, que quiere decir palabra", "es"),
         ("1.ª carta a los Corintios, n.º 13", "es"),

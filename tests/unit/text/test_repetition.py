@@ -5,12 +5,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.text.repetition import Loop, anywhere, at_end, compression_ratio, cut, longest
-from pipeline.text.words import words
-
-
-def test_words_have_neither_case_nor_punctuation() -> None:
-    assert words("¡Santo, SANTO! Don't — 3:16_x.") == ["santo", "santo", "don't", "3", "16", "x"]
-    assert words("... —") == []
 
 
 @pytest.mark.parametrize(
