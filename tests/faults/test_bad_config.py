@@ -40,7 +40,6 @@ def test_a_wrong_file_is_refused_before_anything_starts(
         ("AUDIO={", 'field "audio"'),  # a whole section, and not JSON
         ("AUDIO=[]", "audio"),
         ("SERVER__PORT=http", "server.port"),
-        ("SERVER__PORT__X=1", "server.port"),
         ("SEVER__PORT=1", "Did you mean server?"),
     ],
 )

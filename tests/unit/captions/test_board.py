@@ -2,7 +2,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import orjson
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -46,26 +45,6 @@ def test_seq_counts_all_versions_and_revision_those_of_one_caption() -> None:
         (5, 1, 3),
     ]
     assert screen.seq == 5
-
-
-def test_a_message_says_what_the_caption_says() -> None:
-    message = shown(board(), 3, "amen", "amén", stable=2, start_s=1.25, end_s=2.5)
-    assert orjson.loads(codec.encode(message)) == {
-        "type": "caption",
-        "seq": 1,
-        "id": 3,
-        "revision": 1,
-        "final": False,
-        "start_s": 1.25,
-        "end_s": 2.5,
-        "source": {"lang": "en", "text": "amen"},
-        "target": {"lang": "es", "text": "amén", "engine": "marian"},
-        "stable": 2,
-        "status": "",
-        "corrected": False,
-        "verse": None,
-        "doubtful": False,
-    }
 
 
 @pytest.mark.parametrize(("final", "stable", "expected"), [(True, 0, 4), (False, 9, 4)])

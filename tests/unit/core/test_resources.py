@@ -17,9 +17,6 @@ from pipeline.core.resources import bundled, require_extra
     [
         ("config.toml",),
         ("demo", "sermon.flac"),
-        ("dictionary", "en.toml"),
-        ("displays", "audience.html"),
-        ("models", "silero", "silero_vad_16k.onnx"),
         ("models", "starter", "MODEL_CARD.md"),
     ],
 )

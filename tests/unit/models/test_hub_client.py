@@ -166,7 +166,6 @@ class ConnectError(Exception):
     [
         (OSError(errno.ENOSPC, "No space left on device"), "disk-full", "Make room"),
         (OSError(errno.EDQUOT, "Disk quota exceeded"), "disk-full", "Make room"),
-        (OSError(errno.EFBIG, "File too large"), "disk-full", "Make room"),
         (PermissionError(13, "Permission denied", "/models/x"), "models-unwritable", "/models/x"),
         (OSError(errno.EIO, "Input/output error"), "models-unwritable", "Check the disk"),
         (ConnectError("CERTIFICATE_VERIFY_FAILED"), "hub-unreachable", "SSL_CERT_FILE"),

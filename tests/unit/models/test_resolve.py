@@ -87,7 +87,6 @@ def test_a_path_comes_before_a_hub_id_of_that_name(
     ("role", "value"),
     [
         ("stt", "owner/name"),
-        ("marian", "opus-mt-en-es"),
         ("gemma", "owner/name/model.gguf"),
     ],
 )
@@ -133,7 +132,6 @@ def test_a_broken_manifest_is_named(tmp_path: Path) -> None:
     ("role", "value", "other"),
     [
         ("stt", "opus-mt-en-es", "translate.partial.model"),
-        ("marian", "translategemma-4b-q8_0", "translate.final.model"),
         ("gemma", "small.en", "stt.model"),
     ],
 )
@@ -160,7 +158,6 @@ def test_gemma_needs_the_file_in_the_repository(tmp_path: Path) -> None:
     [
         ("stt", "no-such-size"),
         ("stt", "owner/name/model.gguf"),
-        ("marian", "./model"),
         ("gemma", "/no/such/model.gguf"),
     ],
 )

@@ -177,13 +177,10 @@ async def test_a_decision_is_kept_and_every_page_is_told(tmp_path: Path) -> None
     ("fields", "code"),
     [
         ({"id": 99}, "unknown-item"),
-        ({"id": "2"}, "bad-field"),
         ({"outcome": "maybe"}, "bad-field"),
-        ({"reviewer": ""}, "bad-field"),
         ({"reviewer": "x" * 81}, "bad-field"),
         ({"target": "   "}, "bad-field"),
         ({"source": "x" * 2001}, "bad-field"),
-        ({"target": None}, "bad-field"),
         ({"type": "ack"}, "unknown-type"),
     ],
 )

@@ -376,15 +376,11 @@ async def test_pages_come_from_the_same_port() -> None:
 @pytest.mark.parametrize(
     "start",
     [
-        b"GET /../pyproject.toml HTTP/1.1",
         b"GET /../../../../etc/passwd HTTP/1.1",
         b"GET /%2e%2e/%2e%2e/etc/passwd HTTP/1.1",
-        b"GET /js/..%2f..%2fpyproject.toml HTTP/1.1",
-        b"GET /js/\\..\\..\\pyproject.toml HTTP/1.1",
         b"GET file:///etc/passwd HTTP/1.1",
         b"GET / HTTP/3.7",
         b"\x16\x03\x01\x02\x00\x01\x00",
-        b"GET /" + b"a" * 20_000 + b" HTTP/1.1",
         b"",
     ],
 )

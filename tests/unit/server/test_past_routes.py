@@ -128,12 +128,9 @@ async def test_switched_off_there_is_nothing_even_for_operators(kept: Path) -> N
         "/past/nothing",
         "/past/..",
         "/past/%2e%2e%2f%2e%2e",
-        "/past/%00",
         "/past/%ff%fe",
         f"/past/{DAY}/both.exe",
-        f"/past/{DAY}/both",
         f"/past/{DAY}/../both.srt",
-        f"/past/{DAY}/both.srt/more",
         "/past//",
     ],
 )

@@ -58,8 +58,6 @@ def test_everything_that_is_tried_is_a_setting(role: Role, machine: Machine) -> 
         ("stt.threads", 5),
         ("translate.final.batch", 300),
         ("translate.final.draft", 3),
-        ("translate.final.threads", 7),
-        ("translate.partial.threads", 3),
     ],
 )
 def test_what_is_set_now_is_tried_too(key: str, value: Value) -> None:

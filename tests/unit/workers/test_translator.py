@@ -182,7 +182,6 @@ def test_a_missing_model_ends_the_start() -> None:
         Translation("no no no", "gemma", stopped="loop"),
         Translation("y así sigue y sigue", "gemma", stopped="length"),
         Translation("Amén<end_of_turn><eos>", "gemma"),
-        Translation("アーメン、兄弟よ", "gemma"),
     ],
 )
 def test_garbage_is_not_shown(garbage: Translation) -> None:

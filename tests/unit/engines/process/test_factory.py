@@ -189,7 +189,6 @@ def test_a_model_that_is_not_there_is_told_at_once(tmp_path: Path) -> None:
     ("engine", "model"),
     [
         ("gemma", "/nowhere.gguf"),
-        ("gemma", "small.en"),  # a recognizer of the registry
         ("marian", "/nowhere"),
         ("marian", str(resolve("stt", "starter"))),
     ],

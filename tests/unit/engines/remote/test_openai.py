@@ -163,9 +163,7 @@ class TestWrongAnswers:
         "data",
         [
             b"data: []\n\n",
-            b'data: {"choices": [7]}\n\n',
             b'data: {"choices": [{"text": null}]}\n\n',
-            b'data: {"choices": [], "usage": 3}\n\n',
             b"data: \xff\xfe\n\n",
         ],
     )

@@ -109,7 +109,6 @@ def test_several_segments_are_one_text_in_which_the_longer_ones_count_for_more()
         {"segments": None, "words": None},
         {"segments": [{"avg_logprob": "no", "no_speech_prob": 7}]},
         {"segments": [{"avg_logprob": 3.0, "no_speech_prob": True}], "words": [{"word": "A"}]},
-        {"segments": [7], "words": ["Amen."]},
         {"segments": [{"text": "A", "avg_logprob": -0.1}, {"text": "B"}], "words": [{"word": 7}]},
     ],
 )
@@ -161,7 +160,6 @@ class TestServersThatTellLess:
         (answers(200, b"<html>Router</html>", "text/html"), "server-nonsense", "text/html"),
         (answers(200, b'{"text": "Gra'), "server-nonsense", "no JSON object"),
         (gives({"segments": []}), "server-nonsense", "without text"),
-        (gives({"text": 7}), "server-nonsense", "without text"),
         (hears("Amen.", words="Amen."), "server-nonsense", "that are no list"),
         (gives({"detail": "Model 'x' is not installed"}, 404), "server-other-model", "not inst"),
         (gives({}, 500), "server-failed", "status 500"),
