@@ -100,7 +100,7 @@ NOT_RUN = {
     "serve-model": "a server: tests/unit/cli/commands/test_serve_model.py",
     "relay": "a NATS server: tests/unit/publish",
     "learn mix": "20 s: tests/e2e/test_learning.py",
-    "learn cycle": "8 s: tests/e2e/test_learning.py",
+    "learn cycle": "5 s: tests/unit/cli/commands/test_learn.py",
     "learn compare": "minutes: tests/e2e/test_learning.py",
     "learn deploy": "as compare",
     "learn translate": "trains: tests/e2e/test_learning.py; its steps are parsed below",

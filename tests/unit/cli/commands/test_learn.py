@@ -66,11 +66,6 @@ def test_without_sessions_it_says_what_to_do(
     assert "[no-sessions]" in capsys.readouterr().err
 
 
-@pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-
-
 def test_a_cycle_says_what_it_would_run(capsys: pytest.CaptureFixture[str]) -> None:
     Path("own.toml").write_text('[learn]\ntrain = "stt"\nminutes = 30\n')
     asked = ["learn", "cycle", "--dry-run", "--config", "own.toml"]
@@ -109,9 +104,6 @@ def test_the_focus_is_told(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.slow
 def test_a_cycle_does_what_is_due(capfd: pytest.CaptureFixture[str]) -> None:
     hold(Path("sessions"), [GOOD, UNSURE])
-    Path("config.toml").write_text('[learn]\ntrain = "stt"\n')
-    assert main(["learn", "cycle", "--train"]) == 1
-    told = capfd.readouterr()
-    assert "failed: stark-translate learn hear" in told.out, "there is no sound to learn from"
-    assert "To review: " in told.out
+    assert main(["learn", "cycle"]) == 0
+    assert "To review: " in capfd.readouterr().out
     assert Path("learning/focus.json").exists()

@@ -1,4 +1,4 @@
-"""`replay` as a process of its own."""
+"""`replay`, in this process; as a program of its own it is in test_service.py."""
 
 from __future__ import annotations
 
@@ -20,18 +20,7 @@ from pipeline.config.loader import load
 from pipeline.config.schema import Settings
 from pipeline.core.errors import SessionError
 from scripts.support.journal import message, session
-from scripts.support.program import started
 from tests.support.hub import fetch
-
-
-@pytest.mark.slow
-def test_it_serves_until_it_is_stopped(tmp_path: Path) -> None:
-    session(tmp_path / "sessions", [message(1, "one", "uno", start_s=5.0, end_s=6.0)])
-    with started("replay", "last", "--speed", "100", cwd=tmp_path) as program:
-        program.until(lambda: [e for e in program.log if e.get("state") == "ended"])
-        assert [e["id"] for e in program.log if e["event"] == "caption"] == [1]
-        assert program.stop() == 0
-        assert program.noise == []
 
 
 @pytest.mark.parametrize("speed", ["0", "-1", "nan", "fast", "1e9"])
