@@ -109,6 +109,12 @@ def _no_leaked_thread() -> Iterator[None]:
         time.sleep(0.02)
 
 
+@pytest.fixture
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run in an empty folder, where no config.toml lies about."""
+    monkeypatch.chdir(tmp_path)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _no_models_of_the_user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Keep what the user has pulled away from the tests: "auto" is the starter in them."""

@@ -1,8 +1,7 @@
-"""The sound check, on files and on a real (PulseAudio) microphone."""
+"""The sound check, on files; with a microphone it is in cli/commands/test_check.py."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -16,15 +15,8 @@ from pipeline.check.result import Result, results
 from pipeline.config.schema import Audio, Settings
 from pipeline.core.errors import AudioError
 from tests.support.paths import ROOT
-from tests.support.pulse import Pulse, pulse_here
 
 SERMON = ROOT / "demo" / "sermon.flac"
-
-
-@pytest.fixture
-def pulse(monkeypatch: pytest.MonkeyPatch) -> Iterator[Pulse]:
-    with pulse_here(monkeypatch) as server:
-        yield server
 
 
 def told(audio: Audio, seconds: float = 1.0) -> dict[str, Result]:
@@ -120,12 +112,3 @@ def test_a_file_that_is_not_there_is_red_and_not_listened_to(tmp_path: Path) -> 
     assert found["audio"].code == "audio-missing"
     assert "audio.input" in found["audio"].fix
     assert "level" not in found
-
-
-@pytest.mark.sound
-def test_a_microphone_that_is_not_there_is_red_and_says_which_there_are(pulse: Pulse) -> None:
-    wrong = told(Audio(device="pulpit"))
-    assert (wrong["audio"].ok, wrong["audio"].code) == (False, "audio-device-missing")
-    assert "'church, ALSA'" in wrong["audio"].fix
-    assert "Set audio.device" in wrong["audio"].fix
-    assert "level" not in wrong

@@ -19,9 +19,7 @@ def loaded(*words: str) -> Settings:
     return settings_of(parser.parse_args(["run", *words])).settings
 
 
-@pytest.fixture(autouse=True)
-def _alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("elsewhere")
 
 
 def test_languages_and_recognizer_can_be_said_at_the_start() -> None:

@@ -12,11 +12,7 @@ from pipeline.config.loader import EFFECT, Changes, changed, changes, leaves, lo
 from pipeline.config.schema import Settings
 from pipeline.core.errors import ConfigError
 
-
-@pytest.fixture(autouse=True)
-def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run where no config.toml lies about."""
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("elsewhere")
 
 
 def refused(text: str = "", flags: dict[str, object] | None = None) -> ConfigError:

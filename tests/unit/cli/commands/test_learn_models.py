@@ -11,10 +11,7 @@ from pipeline.core.resources import bundled
 from pipeline.learning.compare import read_comparisons
 from pipeline.learning.data.folder import DataFolder
 
-
-@pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("elsewhere")
 
 
 @pytest.mark.slow

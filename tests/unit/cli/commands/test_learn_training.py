@@ -10,12 +10,7 @@ from pipeline.cli.main import main
 from tests.support.model_servers import free_port
 from tests.support.needs import needs_module, needs_train_extra
 
-pytestmark = pytest.mark.usefixtures("own_final_model")
-
-
-@pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("elsewhere", "own_final_model")
 
 
 def test_translate_says_what_it_would_run(capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,11 +12,12 @@ from scripts.support.journal import message, record, session
 from tests.support.needs import needs_file
 from tests.support.services import GOOD, hold
 
+pytestmark = pytest.mark.usefixtures("elsewhere")
+
 
 def test_the_page_is_kept_beside_the_session_or_where_asked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     captions, records = [message(1, "Grace", "Gracia")], [record(1, "Grace", "Gracia")]
     folder = session(tmp_path / "sessions", captions, records=records)
     assert main(["report", "last"]) == 0
@@ -30,9 +31,8 @@ def test_the_page_is_kept_beside_the_session_or_where_asked(
 
 
 def test_the_page_is_kept_beside_the_sessions_or_where_asked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     assert main(["dashboard"]) == 1
     assert "[session-missing]" in capsys.readouterr().err
     hold(tmp_path / "sessions", [GOOD])
@@ -47,7 +47,6 @@ def test_a_pdf_is_one_and_other_names_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     needs_file(CHROMIUM)
-    monkeypatch.chdir(tmp_path)
     hold(tmp_path / "sessions", [GOOD])
     # The tests' own browser, which need not be called as people's are.
     (tmp_path / "chromium").symlink_to(CHROMIUM)

@@ -12,6 +12,7 @@ from pipeline.dictionary.rules import parse_rules
 from pipeline.records.events import Record, RuleEvent
 from scripts.support.journal import message, record, session
 
+pytestmark = pytest.mark.usefixtures("elsewhere")
 OWN = Path("sessions/dictionary.toml")
 
 
@@ -24,9 +25,8 @@ def held(heard: str, write: str, lang: str = "") -> RuleEvent:
 
 @pytest.mark.slow
 def test_what_was_held_is_listed_and_accepted_for_every_service(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     captions = [message(1, "Grace", "Gracia")]
     records: list[Record] = [
         record(1, "Grace", "Gracia"),
@@ -46,19 +46,15 @@ def test_what_was_held_is_listed_and_accepted_for_every_service(
     assert [rule.write for rule in parse_rules(OWN.read_text(), "own")] == ["Zohar", "Bexhill"]
 
 
-def test_a_service_without_any_says_so(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_a_service_without_any_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     session(tmp_path / "sessions", [message(1, "Grace", "Gracia")], records=[])
     assert main(["rules", "last"]) == 0
     assert "no rule was held" in capsys.readouterr().err
 
 
 def test_a_rendering_goes_into_the_churchs_glossary(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     records: list[Record] = [held("love feast", "ágape", "es")]
     session(tmp_path / "sessions", [message(1, "Grace", "Gracia")], records=records)
     assert main(["rules"]) == 0

@@ -15,12 +15,7 @@ from pipeline.cli.commands import serve_model
 from pipeline.cli.main import main
 from pipeline.models.resolve import resolve
 
-pytestmark = pytest.mark.usefixtures("own_final_model")
-
-
-@pytest.fixture(autouse=True)
-def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("elsewhere", "own_final_model")
 
 
 @pytest.fixture

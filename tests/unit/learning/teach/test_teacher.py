@@ -17,7 +17,7 @@ from pipeline.learning.teach.teacher import choose_teacher
 from pipeline.learning.teach.teaching import BEAM
 from tests.support.model_servers import free_port, says, scripted
 
-pytestmark = pytest.mark.usefixtures("own_final_model")
+pytestmark = pytest.mark.usefixtures("elsewhere", "own_final_model")
 
 HERE = "http://192.168.1.5:8080/v1"
 SERVER = {
@@ -29,11 +29,6 @@ SERVER = {
     "translate.final.requests": 3,
 }
 WITHOUT_PROMPT = {key: value for key, value in SERVER.items() if not key.endswith("prompt")}
-
-
-@pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
 
 
 def loaded(flags: Mapping[str, Any] = {}) -> Loaded:
