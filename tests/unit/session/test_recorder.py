@@ -352,14 +352,6 @@ def test_a_line_that_cannot_be_read_back_does_not_end_the_record_when_words_go_o
     assert [line["id"] for line in lines(made.folder, "captions.jsonl")] == [2]
 
 
-def test_the_thread_ends_with_the_session(tmp_path: Path) -> None:
-    made = recorder(tmp_path)
-    assert "diagnostics" in [thread.name for thread in threading.enumerate()]
-    assert made.close(5.0)
-    assert "diagnostics" not in [thread.name for thread in threading.enumerate()]
-    assert made.close(5.0)
-
-
 def operators(edited: CaptionMessage) -> CaptionMessage:
     return replace(edited, target=replace(edited.target, engine="operator"))
 
