@@ -14,7 +14,7 @@ from pydantic import TypeAdapter
 from pipeline.core.errors import ProtocolError
 from pipeline.core.types import COMMANDS, KINDS, State
 from pipeline.protocol import codec
-from pipeline.protocol.caption import MAX_INT, CaptionMessage, SourceText, TargetText
+from pipeline.protocol.caption import CaptionMessage, SourceText, TargetText
 from pipeline.protocol.commands import (
     MAX_TEXT,
     AckMessage,
@@ -196,45 +196,3 @@ def test_what_was_sent_comes_back_short() -> None:
 @given(st.text() | st.binary())
 def test_any_text_is_parsed_or_refused(raw: str | bytes) -> None:
     refused(raw)
-
-
-# The journal's lines
-
-
-def broken(**changes: object) -> str:
-    value = orjson.loads(codec.encode(CAPTION))
-    for key, change in changes.items():
-        outer, _, name = key.rpartition("__")
-        (value[outer] if outer else value)[name] = change
-    return orjson.dumps(value).decode()
-
-
-def test_a_caption_survives_the_journal() -> None:
-    assert codec.parse_caption(codec.encode(CAPTION)) == CAPTION
-    # A number that a page still counts exactly.
-    assert codec.parse_caption(broken(seq=MAX_INT)).seq == MAX_INT
-
-
-@pytest.mark.parametrize(
-    ("line", "code"),
-    [
-        ("", "bad-json"),
-        (codec.encode(CAPTION)[:-9], "bad-json"),
-        (broken(type="status"), "unknown-type"),
-        (broken(seq=0), "bad-field"),
-        (broken(seq=MAX_INT + 1), "bad-field"),
-        (broken(id=-1), "bad-field"),
-        (broken(final=1), "bad-field"),
-        (broken(start_s="0"), "bad-field"),
-        (broken(end_s=1e300), "bad-field"),
-        (broken().replace('"start_s":65.6', '"start_s":NaN'), "bad-field"),
-        (broken(source="text"), "bad-field"),
-        (broken(source__lang=""), "bad-field"),
-        (broken(target__text=None), "bad-field"),
-        (broken(stable=-1), "bad-field"),
-    ],
-)
-def test_a_broken_line_is_refused(line: str | bytes, code: str) -> None:
-    with pytest.raises(ProtocolError) as caught:
-        codec.parse_caption(line)
-    assert caught.value.code == code
