@@ -119,7 +119,6 @@ def test_a_variable_with_too_few_underscores_is_refused(
         ),
         ("audio = 3\n", "church.toml: audio", "this is a section"),
         ("[server]\nport = true\n", "church.toml: server.port", "a number is expected, not True"),
-        ("[vad]\nthreshold = false\n", "church.toml: vad.threshold", "a number is expected"),
         (
             "[translate.final]\nengine = 'exllamav2'\n",
             "church.toml: translate.final.engine",
