@@ -418,6 +418,17 @@ def test_what_was_hidden_wrongly_is_brought_back_and_stays(tmp_path: Path) -> No
     hall.recorder.close(5)
 
 
+def test_what_an_operator_has_written_is_not_hidden_with_what_an_interpreter_said(
+    tmp_path: Path,
+) -> None:
+    hall = Interpreted(tmp_path, "hidden")
+    hall.say("es", "Dios es", "God is", number=2, final=False)
+    hall.commands.obey(command("edit", id=2, text="Escrito a mano.", lang="es"))
+    hall.say("es", BOTH["es"][1], BOTH["en"][1], number=2)
+    assert hall.texts() == {"es": [*FIRST["es"], "Escrito a mano."], "en": FIRST["en"]}
+    hall.recorder.close(5)
+
+
 @pytest.mark.parametrize("is_shown", [False, True])
 def test_who_goes_on_with_something_new_is_shown_whole(tmp_path: Path, *, is_shown: bool) -> None:
     hall = Interpreted(tmp_path, "hidden")
