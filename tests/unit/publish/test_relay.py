@@ -360,3 +360,12 @@ async def test_displays_are_told_state_notice_session_and_silence() -> None:
         assert (await receive(page))["state"] == "speech"
         message = await receive(page)
         assert message["target"]["text"] == "uno"
+
+
+def test_a_dark_screen_stays_dark_when_nothing_comes_any_more(feed: Feed) -> None:
+    feed.take(STATUS)
+    feed.lose()
+    assert feed._hub._state == "fault"
+    feed.take(replace(STATUS, state="blank"))
+    feed.lose()
+    assert feed._hub._state == "blank"
