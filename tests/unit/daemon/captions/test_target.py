@@ -357,6 +357,21 @@ def test_what_was_just_typed_for_one_language_goes_off_the_record_there_and_cann
     assert desk.written("captions.fr.jsonl") == []
 
 
+def test_corrections_are_taken_back_in_a_language_whose_caption_came_behind_them(
+    desk: Desk,
+) -> None:
+    desk.board.show(made("segundo", "es", number=2))
+    for text in ("grace", "grace and peace"):
+        desk.commands.obey(command("correct", id=2, text=text))
+    desk.targets.take(Rendition("fr", made("deuxième", "fr", number=2)))
+    said = []
+    for _ in range(2):
+        desk.commands.obey(command("undo"))
+        said.append(desk.texts()[-1])
+    assert said == [("grace", "deuxième"), ("gracious", "deuxième")]
+    assert desk.french.message(2).final
+
+
 class Interpreted(CoordinatorFixture):
     """Somebody preaches in English, and an interpreter says it in Spanish."""
 
