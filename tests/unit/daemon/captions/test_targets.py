@@ -301,9 +301,10 @@ def test_what_has_settled_is_offered_to_every_language(tmp_path: Path) -> None:
 
 
 def said_at(number: int, start_s: float, lang: str) -> Caption:
-    said = transcript(id=number)
-    samples = {"start_sample": round(start_s * 16_000), "end_sample": round(start_s * 16_000) + 9}
-    heard = replace(said, utterance=replace(said.utterance, **samples))
+    said, start = transcript(id=number), round(start_s * 16_000)
+    heard = replace(
+        said, utterance=replace(said.utterance, start_sample=start, end_sample=start + 9)
+    )
     return Caption(heard, lang, f"{lang} {number}", "gemma", final=True)
 
 
