@@ -71,7 +71,8 @@ class RollingSubtitles:
         old = self._placed.get(message.id)
         if old is None:
             # An edit of what was said an hour ago, or what is filled in for a language that rested.
-            if message.revision > 1 or heard_s - message.end_s > _STALE_S:
+            # By its time: what was kept back for an operator may come as a later revision.
+            if heard_s - message.end_s > _STALE_S:
                 return
             old = _Placed(now_s - max(0.0, heard_s - message.start_s))
         new = self._final(old, message, now_s, is_shown=is_shown) if message.final else old

@@ -59,7 +59,10 @@ class RedactionFilter:
                 return self._takes(record.id, (record.start_s, record.end_s))
             case CompareRecord():
                 return self._takes(record.id)  # it has no times of its own
-            case NoticeEvent() | RuleEvent(held=True):
+            # A notice without texts takes one away: nothing is in it, and without it that stood.
+            case NoticeEvent(texts=texts):
+                return bool(texts) and self._takes_at(record.at_s)
+            case RuleEvent(held=True):
                 return self._takes_at(record.at_s)
             case _:
                 return False  # nothing that was spoken is in it
@@ -77,7 +80,8 @@ class RedactionFilter:
             spoken = isinstance(key, int) and record.get("type") not in _NOT_SPOKEN
             times = (record["start_s"], record["end_s"]) if spoken and "end_s" in record else None
             gone = spoken and self._takes(key, times)
-            if record.get("event") == "notice" or record.get("held"):
+            kind, held = record.get("event"), record.get("held")  # a song has `held` as well
+            if (kind == "notice" and record["texts"]) or (kind == "rule" and held):
                 gone = self._takes_at(record["at_s"])
         except (ValueError, TypeError, KeyError, AttributeError):
             return b""

@@ -58,6 +58,8 @@ def _chosen(captions: Sequence[CaptionMessage], side: Side) -> list[_Sentence]:
         for each in captions
         # Where the spoken words stand in for a translation they are of another language.
         if getattr(each, side).lang == langs.most_common(1)[0][0]
+        # A printed verse was on the screens, not the words that quoted it.
+        and each.verse is None
         for text in split(plain(getattr(each, side).text))
         if is_ended(text) and _FEWEST <= len(words(text)) <= _MOST
     ]

@@ -156,10 +156,17 @@ def settings_of(arguments: argparse.Namespace, more: Mapping[str, Any] | None = 
 def session_of(arguments: argparse.Namespace) -> Path:
     """Return the folder of the session that is asked for. Raises ConfigError, SessionError."""
     # Imported here: half of the commands read no session, and this takes half a second.
+    from pipeline.captions.redaction import MARK  # noqa: PLC0415
     from pipeline.session.reader import find_session  # noqa: PLC0415
+    from pipeline.session.redact import finish_purges  # noqa: PLC0415
 
     directory = Path(settings_of(arguments).settings.session.directory)
-    return find_session(arguments.session, directory)
+    finish_purges(directory)  # a daemon that was killed may have left words that are to go
+    folder = find_session(arguments.session, directory)
+    if (folder / MARK).exists():
+        told = f"What was said off the record may still be in {folder}."
+        raise SessionError("session-unreadable", told, "Try again when no service writes to it.")
+    return folder
 
 
 def print_json(value: object) -> None:

@@ -39,7 +39,8 @@ class OutputFeed:
     All of them show one language, and what the board shows of it. A screen that can be changed has
     the newest final at once, and is cleared when that is hidden or the displays are blank. A stream
     that cannot take anything back gets finals as they are when they settle; an edit that comes
-    while one still waits is sent in its place, and one that is hidden by then is not sent.
+    while one still waits is sent in its place, and one that is hidden by then is not sent, unless
+    it is shown again soon.
     """
 
     def __init__(
@@ -114,10 +115,11 @@ class OutputFeed:
 
     def on_settled(self, message: CaptionMessage, spoken_utc: datetime) -> None:
         """Send to streams what the board shows of a caption that has settled."""
-        text = self._text_of(message)
-        if text and not self._is_blank:
+        if not self._is_blank:
+            text = self._text_of(message)
             for each in self._streams:
-                # YouTube puts a caption where it was spoken in the stream, whenever it comes.
+                # Without a text as well: what is hidden now may be shown again soon. YouTube puts a
+                # caption where it was spoken in the stream, whenever it comes.
                 each.show(message.id, Shown(text, spoken_utc))
 
     def _text_of(self, message: CaptionMessage) -> str:

@@ -74,7 +74,8 @@ class Outlet:
     @property
     def waiting(self) -> int:
         """Captions that have not arrived yet."""
-        return len(self._waiting)
+        with self._changed:
+            return sum(map(self._is_due, self._waiting.values()))
 
     def start(self) -> None:
         """Begin."""
@@ -91,14 +92,13 @@ class Outlet:
             self._changed.notify()
 
     def revise(self, key: int, text: str) -> None:
-        """Send another text of a caption if it still waits; without a text, nothing of it."""
+        """Send another text of a caption if it still waits; without a text, only if it gets one."""
         with self._changed:
-            if not text:
-                self._waiting.pop(key, None)
-            elif key in self._waiting:
+            if key in self._waiting:
                 # In place: if the earlier text is arriving now, it is done with that.
                 waiting = self._waiting[key]
                 waiting.shown = replace(waiting.shown, text=text)
+                self._changed.notify()
 
     def forget(self) -> None:
         """Give up all captions that wait: what was said is off the record."""
@@ -109,7 +109,7 @@ class Outlet:
         """End; what still waits has two seconds, where the program answers."""
         until_s = time.monotonic() + _END_S
         # A program that does not answer, which was told, is not waited for.
-        while self._waiting and not self._told and time.monotonic() < until_s:
+        while self.waiting and not self._told and time.monotonic() < until_s:
             time.sleep(0.02)
         with self._changed:
             self._is_closing = True
@@ -132,10 +132,15 @@ class Outlet:
                     last = _send(self.name, self._count)
                     told = int(last) if last.strip().isdigit() else 0
                     self._number = max(told, waiting.number)
+                with self._changed:
+                    # It may have been hidden, or gone off the record, while the number was asked.
+                    if self._waiting.get(key) is not waiting or not self._is_due(waiting):
+                        continue
+                    shown = waiting.shown
                 if not waiting.number:
                     self._number += 1
                     waiting.number = self._number
-                _send(self.name, self._make(waiting.shown, waiting.number))
+                _send(self.name, self._make(shown, waiting.number))
             except PublishError as problem:
                 self._tell(problem)
                 if self._count is not None:  # has it arrived all the same?
@@ -158,10 +163,15 @@ class Outlet:
         with self._changed:
             while not self._is_closing:
                 self._drop_stale(time.monotonic())
-                for each in self._waiting.items():
-                    return each
+                for key, waiting in self._waiting.items():
+                    if self._is_due(waiting):
+                        return key, waiting
                 self._changed.wait()
             return None
+
+    def _is_due(self, waiting: _Waiting) -> bool:
+        # A hidden caption may be shown again; an empty text is one for a screen only.
+        return self._is_screen or bool(waiting.shown.text)
 
     def _drop_stale(self, now_s: float) -> None:
         for key, waiting in list(self._waiting.items()):

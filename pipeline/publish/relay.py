@@ -79,8 +79,9 @@ class Feed:
 
     def lose(self) -> None:
         """Say on the displays that nothing comes."""
-        # After the end nothing comes, and nothing is wrong.
-        if self._status and self._status.state not in ("ended", "starting"):
+        # After the end nothing comes, and nothing is wrong; any other state than blank would light
+        # the displays up.
+        if self._status and self._status.state not in ("ended", "starting", "blank"):
             self._is_lost = True
             self._hub.set_state("fault", _LEFT)
 

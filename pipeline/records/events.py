@@ -171,7 +171,7 @@ class RuleEvent(_Event):
     lang: str = ""
     """Of `write`, where that is how `heard` is said in another language (the glossary)."""
     at_s: float = 0.0
-    """Of one that is held, the position of the audio then."""
+    """Of one that is held, the position of the audio then; the same where it is taken back."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,6 +20,7 @@ from pipeline.captions.export import (
     export_docx,
     paragraphs,
 )
+from pipeline.captions.redaction import MARK
 from pipeline.captions.subtitles import languages, newest, plain
 from pipeline.core.errors import ProtocolError, SessionError
 from pipeline.core.types import Mode
@@ -139,7 +140,9 @@ class PastServices:
         return known[1]
 
     def _folders(self) -> list[Path]:
-        return [each for each in sessions(self._directory) if each.name != self._running]
+        # Nor one in whose files words may be that were said off the record.
+        found = [each for each in sessions(self._directory) if each.name != self._running]
+        return [each for each in found if not (each / MARK).exists()]
 
     def _folder(self, name: str) -> Path:
         # Compared with what is there and never joined to a path: no name can leave the folder.

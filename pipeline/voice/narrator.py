@@ -23,11 +23,15 @@ _MADE_A_S = 25
 """Characters that a machine makes sound of in a second: a longer piece would come after a gap."""
 _FEWEST_WORDS = 4
 """Of each piece: one of fewer sounds cut off."""
+_OLD_S = 15.0
+"""What is new to the voice and was said so long before the newest caption was meant for readers:
+a language that rested is filled in, backwards."""
 _KEPT = 200
 """Captions whose words are remembered: none that old changes its words in speech."""
 _CLAUSE = re.compile(r"^.*[.!?…;:,،؛؟、。，；：！？][\"'”’»)\]]*(?=\s|$)", re.DOTALL)
 _UNSPACED_CLAUSE = re.compile(r"^.*[、。，；：！？…]", re.DOTALL)
-_NOTICE = -1
+NOTICE = -1
+"""Stands for a notice among the ids of captions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +63,14 @@ class Narrator:
         self._said: dict[int, int] = {}  # by id, how many words were said
         self._since_s: dict[int, float] = {}  # by id, when its first word came that was not said
         self._notice = ""
+        self._has_noticed = False
 
     def take(self, message: CaptionMessage, now_s: float) -> None:
         """Take a caption that is new or has changed."""
         before = self._captions.get(message.id)
+        if before is None and self._is_old(message):
+            self.pass_over(message)
+            return
         is_mended = message.corrected or (message.final and before is not None and before.final)
         self._captions[message.id] = message
         # What is put right is not said twice.
@@ -77,19 +85,24 @@ class Narrator:
             for kept in (self._captions, self._said, self._since_s):
                 kept.pop(oldest, None)
 
-    def notice(self, text: str) -> None:
-        """Say this before all else, once; "" takes back what was not said yet."""
-        self._notice = text
+    def notice(self, text: str, *, is_new: bool = True) -> None:
+        """Say this before all else, once; "" takes back what was not said yet.
+
+        One that is not `is_new` is a better translation of the last one.
+        """
+        self._has_noticed = self._has_noticed and not is_new
+        self._notice = "" if self._has_noticed else text
 
     def pass_over(self, message: CaptionMessage) -> None:
         """Leave out what of a caption has not been said yet."""
         self._captions[message.id] = message
-        self._said[message.id] = len(self._words(self._spoken(message)))
+        # What was said stays said, also where it is hidden now and shown again later.
+        words = len(self._words(self._spoken(message)))
+        self._said[message.id] = max(words, self._said.get(message.id, 0))
         self._since_s.pop(message.id, None)
 
     def pass_over_all(self) -> None:
-        """Leave out whatever has not been said yet."""
-        self._notice = ""
+        """Leave out whatever of captions has not been said yet."""
         for message in tuple(self._captions.values()):
             self.pass_over(message)
 
@@ -105,7 +118,8 @@ class Narrator:
         """
         if notice := self._notice:
             self._notice = ""
-            return Clause(_NOTICE, notice, 1.0)
+            self._has_noticed = True
+            return Clause(NOTICE, notice, 1.0)
         waiting = sorted(self._since_s)
         if not waiting:
             return None
@@ -125,6 +139,10 @@ class Narrator:
         rate = min(self._fastest, max(1.0, behind_s / _SLOW_S))
         return Clause(caption_id, text, rate, is_end=len(words) == len(clause))
 
+    def _is_old(self, message: CaptionMessage) -> bool:
+        newest = self._captions.get(max(self._captions, default=message.id), message)
+        return newest.id > message.id and newest.end_s - message.end_s > _OLD_S
+
     def _spoken(self, message: CaptionMessage) -> str:
         """Return what is said of a caption: a printed verse without its place, no other lang."""
         if message.verse is not None and message.target.text:
@@ -136,6 +154,8 @@ class Narrator:
         spoken = self._spoken(message)
         if message.final:
             return spoken
+        if message.corrected:  # until it is translated anew it says what was heard wrongly
+            return ""
         if spoken != message.target.text:  # `stable` is about that
             return ""
         ends = _CLAUSE if self._has_spaces else _UNSPACED_CLAUSE

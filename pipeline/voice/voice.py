@@ -18,7 +18,7 @@ from pipeline.core.reports import Emit, Fault
 from pipeline.core.threads import Thread, described
 from pipeline.engines.protocols import Speaker
 from pipeline.protocol.caption import CaptionMessage
-from pipeline.voice.narrator import Narrator
+from pipeline.voice.narrator import NOTICE, Narrator
 from pipeline.voice.playout import FRAME, RATE_HZ, Encoder, Playout
 
 log = structlog.get_logger()
@@ -34,25 +34,35 @@ _GONE_S = 1.0
 _FAULT = "voice"
 
 Spread = Callable[[str, bytes], None]
-"""Takes a language and its next sound, in the thread `voice sound`."""
+"""Takes a language and its next sound; b"": what came of late is cut off. From any thread."""
 
 
 class _Channel:
     """A language: what is to be said in it, and its sound."""
 
-    def __init__(self, lang: str, fastest: float) -> None:
+    def __init__(self, lang: str, fastest: float, forget: Callable[[str], None]) -> None:
+        """`forget` takes back what was sent of the language, for who joins in a moment."""
         self.lang = lang
+        self._forget = forget
         self.narrator = Narrator(lang, fastest)
         self.playout = Playout()
         self.encoder: Encoder | None = None
-        self.drops = 0
-        """How often what was being made has become of no use."""
+        self.making: int | None = None
+        """The caption of the clause that is being made; None: nobody is to hear that any more."""
 
     def silence(self) -> None:
         """Say nothing of what was not heard yet."""
         self.narrator.pass_over_all()
         self.playout.drop()
-        self.drops += 1
+        self.making = None
+        self._forget(self.lang)
+
+    def cut_off(self, caption_id: int) -> None:
+        """Let nothing of a caption be heard any more; the others go on."""
+        self.playout.drop(caption_id)
+        self._forget(self.lang)
+        if self.making == caption_id:
+            self.making = None
 
 
 class Voice:
@@ -62,12 +72,14 @@ class Voice:
         self, langs: Sequence[str], fastest: float, listeners: Callable[[], Collection[str]]
     ) -> None:
         """`listeners` tells in which languages anybody listens; any thread calls it."""
-        self._channels = {lang: _Channel(lang, fastest) for lang in langs}
+        self._channels = {lang: _Channel(lang, fastest, self._forget_sent) for lang in langs}
         self._listeners = listeners
         self._changed = threading.Condition()
         """Guards all below, and narrators and playouts."""
         self._is_blank = False
         self._is_spared = False
+        self._notice: dict[str, str] = {}
+        self._spread: Spread = lambda lang, sound: None  # noqa: ARG005 - `start` sets it
         self._ending = threading.Event()
         self._threads: list[Thread] = []
 
@@ -91,6 +103,7 @@ class Voice:
         def speak() -> None:
             self._speak(speaker, emit, spare, gone)
 
+        self._spread = spread
         self._threads = [
             Thread(speak, "voice", failed=failed, again=True),
             Thread(lambda: self._send(spread), "voice sound", failed=failed, again=True),
@@ -120,8 +133,7 @@ class Voice:
             else:
                 narrator.take(message, time.monotonic())
             if narrator.is_silenced(message.id):
-                channel.playout.drop(message.id)
-                channel.drops += 1
+                channel.cut_off(message.id)
             self._changed.notify_all()
 
     def set_blank(self, *, is_blank: bool) -> None:
@@ -132,16 +144,27 @@ class Voice:
                 self._silence()
 
     def notice(self, texts: dict[str, str]) -> None:
-        """Say a notice to who listens, in each language in which it is written."""
+        """Say a notice to who listens, in each language in which it is written.
+
+        Each language's translation comes with all that there are: none is said twice for that.
+        """
         with self._changed:
+            is_new = not any(self._notice.get(lang) == text for lang, text in texts.items())
+            self._notice = texts
             for lang, channel in self._channels.items():
-                channel.narrator.notice(texts.get(lang, "") if lang in self._listeners() else "")
+                if is_new:
+                    channel.cut_off(NOTICE)
+                text = texts.get(lang, "") if lang in self._listeners() else ""
+                channel.narrator.notice(text, is_new=is_new)
             self._changed.notify_all()
 
     def forget(self) -> None:
         """Say nothing of what was said until now: something of it is off the record."""
         with self._changed:
             self._silence()
+
+    def _forget_sent(self, lang: str) -> None:
+        self._spread(lang, b"")
 
     def _silence(self) -> None:
         for channel in self._channels.values():
@@ -184,10 +207,11 @@ class Voice:
         """Say the next clause of a language; return whether there was one."""
         with self._changed:
             queued_s = channel.playout.queued_s
-            if queued_s > _AHEAD_S:
+            # A notice waits until the screens show it as well.
+            if queued_s > _AHEAD_S or self._is_blank:
                 return False
             clause = channel.narrator.next(time.monotonic(), queued_s)
-            drops = channel.drops
+            channel.making = clause.caption_id if clause else None
         if clause is None:
             return False
         try:
@@ -201,7 +225,7 @@ class Voice:
         if not len(pcm):
             log.info("nothing to say", caption=clause.caption_id, reason="no word that can be said")
         with self._changed:
-            if drops == channel.drops:
+            if channel.making is not None:
                 channel.playout.put(clause.caption_id, pcm)
                 # No text: a log may be handed on. `make bench-voice` reads when words are heard.
                 count, is_end = len(clause.text.split()), clause.is_end
@@ -226,6 +250,7 @@ class Voice:
                         channel.encoder = None
                         with self._changed:
                             channel.silence()
+                            channel.narrator.notice("")
                     continue
                 channel.encoder = channel.encoder or Encoder()
                 with self._changed:

@@ -13,6 +13,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from pipeline.core.types import Verse
+from pipeline.protocol.caption import TargetText
 from scripts.support.captions import caption
 from scripts.support.display_server import DisplayServer
 from tests.browser.conftest import Visit, until
@@ -90,6 +91,29 @@ def test_what_is_hidden_or_mended_before_its_turn_is_not_said_as_it_was(
     until(page, "cancelled === 1")
     hall.say(4, "Oremos.", final=True)
     says(page, "El Señor es mi pastor.", "Juan come pan.", "Oremos.")
+
+
+def test_what_was_heard_wrongly_said_before_or_long_ago_is_not_said(
+    hall: DisplayServer, visit: Visit
+) -> None:
+    page = listening(visit)
+    for key, start_s in ((8, 80.0), (2, 10.0)):  # the second fills in what a language lacked
+        hall.show(
+            caption(key, "x", f"Frase {key}.", final=True, start_s=start_s, end_s=start_s + 5)
+        )
+    hall.show(caption(9, "x", "Juan come carne.", final=True, start_s=86, end_s=90))
+    hall._publish(lambda: hall.board.correct(9, "John eats bread."))
+    hall.show(caption(10, "x", "Oremos", start_s=92, end_s=93))
+    expect(page.locator(".caption .text").last).to_have_text("Oremos")
+    page.evaluate("ended()")
+    says(page, "Frase 8.")
+    hall._publish(lambda: hall.board.retranslate(9, TargetText("es", "Juan come pan.", "gemma")))
+    says(page, "Frase 8.", "Juan come pan.")
+    page.evaluate("ended()")
+    hall.hide(9)
+    hall._publish(lambda: hall.board.unhide(9))
+    hall.show(caption(10, "x", "Oremos.", final=True, start_s=92, end_s=93))
+    says(page, "Frase 8.", "Juan come pan.", "Oremos.")
 
 
 def test_while_captions_are_off_nothing_is_said(hall: DisplayServer, visit: Visit) -> None:

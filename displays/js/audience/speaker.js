@@ -4,6 +4,7 @@ import { splitAt } from "../render/caption_text.js";
 import { gapOf, piecesOf } from "../shared/words.js";
 
 const LATE_MS = 6000; // So far behind, a listener is told what is said now, not what was.
+const OLD_S = 15;
 const SLOW_MS = 1500;
 const FASTEST = 1.25; // Faster speech is hard to follow for those who need it most.
 const SLOWEST_CHARACTERS_A_S = 6;
@@ -20,6 +21,7 @@ function spokenFor({ source, target, verse }, lang) {
 function settled(caption, lang) {
   const spoken = spokenFor(caption, lang);
   if (caption.final) return spoken;
+  if (caption.corrected) return { lang: spoken.lang, text: "" }; // What was heard wrongly, until it is translated anew.
   // `stable` is about the target text.
   const [text] = splitAt(caption.target.text, spoken === caption.target ? caption.stable : 0);
   return { lang: spoken.lang, text: (gapOf(lang) ? CLAUSE : UNSPACED_CLAUSE).exec(text)?.[0] ?? "" };
@@ -76,6 +78,7 @@ export class Speaker {
   /** Take a caption that has changed. */
   take(caption) {
     if (!this.isOn) return;
+    if (this.#isOld(caption)) return this.#passOver(caption);
     // What an operator has written waits for its translation, and is not final until then.
     const isMended = caption.corrected || (caption.final && this.#captions.get(caption.id)?.final);
     this.#captions.set(caption.id, caption);
@@ -97,8 +100,15 @@ export class Speaker {
   #passOver(caption) {
     this.#captions.set(caption.id, caption);
     const { lang, text } = spokenFor(caption, this.#lang);
-    this.#said.set(caption.id, piecesOf(text, lang).length);
+    // What was said stays said, also where it is hidden now and shown again later.
+    this.#said.set(caption.id, Math.max(piecesOf(text, lang).length, this.#said.get(caption.id) ?? 0));
     this.#since.delete(caption.id);
+  }
+
+  /** Whether it is new here and was said long ago: a language that rested is filled in, backwards, for readers. */
+  #isOld({ id, end_s }) {
+    const newest = this.#captions.get(Math.max(...this.#captions.keys()));
+    return !this.#captions.has(id) && newest?.id > id && newest.end_s - end_s > OLD_S;
   }
 
   /** The settled words of a caption that were not said yet. Words that a final has replaced count as said. */

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import structlog
@@ -44,8 +45,10 @@ class CaptionCoordinator:
         self._verses = target.verses
         self._doubts = target.doubts
         self._sinks = target.sinks
-        self._record_s = 0.0
-        """Where in the audio the last stretch off the record has ended."""
+        self._leaving = Redaction(0.0, 0.0)
+        """The last stretch that was taken off the record."""
+        self._off_stretches: list[Redaction] = []
+        """All that are over, each to where the record went on."""
         self._purged: deque[int] = deque(maxlen=_PURGED)
         self._tracks = Tracks()
         self._released: list[Caption] = []
@@ -62,16 +65,18 @@ class CaptionCoordinator:
         """Closed utterances that have neither a final caption nor a reason to have none."""
         return self._tracks.unfinished
 
-    def on_closed(self, utterance: Utterance) -> Caption | None:
+    def on_closed(
+        self, utterance: Utterance, show: Callable[[Caption], Caption | None] | None = None
+    ) -> Caption | None:
         """Note that a final utterance is on its way; what was prepared for it is its final.
 
-        Returns the final caption that has settled with it, as `show` does.
+        Returns what `show` does, of the prepared one; without it the coordinator shows that.
         """
         if self._off_record(utterance):
             return None
         match self._tracks.close(utterance):
             case Caption() as prepared:
-                return self.show(prepared)
+                return (show or self.show)(prepared)
             case Transcript() as prepared:
                 self.on_filtered(prepared)
         return None
@@ -130,12 +135,14 @@ class CaptionCoordinator:
 
     def _put_aside(self, caption: Caption, *, is_again: bool) -> Track | None:
         """Hide a final, once: an operator may show it. What turns out to say more comes back."""
+        is_theirs = self._board.has_final(caption.id)  # an operator has written it meanwhile
         track = self._put_out(caption, marked=False, quietly=True)
         # The board may have let go of what was filled in late.
         with suppress(ProtocolError):
             if is_again and caption.id not in self._hidden:
-                self._hidden.append(caption.id)
-                self.publish(self._board.hide(caption.id))
+                if not is_theirs:
+                    self._hidden.append(caption.id)
+                    self.publish(self._board.hide(caption.id))
                 return track
             if not is_again:
                 self._hidden.remove(caption.id)
@@ -304,6 +311,7 @@ class CaptionCoordinator:
 
     def redact(self, redaction: Redaction) -> list[CaptionMessage]:
         """Forget what was said in a stretch of time; return what takes it off displays."""
+        self._leaving = redaction
         removed = self._board.purge(redaction)
         # Else the records of finals from before that stretch would go with the tracks. Behind the
         # purge: what settles is sent to streams as the board has it, which cannot take it back.
@@ -323,15 +331,17 @@ class CaptionCoordinator:
         self._tracks.clear()
 
     def return_to_record(self, at_s: float) -> None:
-        """Drop all that workers still report of what began before `at_s` of the audio."""
-        self._record_s = at_s
+        """Drop all that workers still report of the stretch that ends at `at_s` of the audio."""
+        self._off_stretches.append(replace(self._leaving, to_s=at_s))
 
     def _off_record(self, utterance: Utterance) -> bool:
-        """Whether an utterance began before the record was last resumed: it is of no use now.
+        """Whether an utterance is off the record: it is of no use now.
 
-        What had its final by then needs nothing more, and what had none is not to get one.
+        What was said before that stretch, and had its final then, may be filled in later.
         """
-        if not (self._facts.off_record or utterance.start_s < self._record_s):
+        said = utterance.id, utterance.start_s, utterance.end_s
+        is_gone = any(stretch.takes(*said) for stretch in self._off_stretches)
+        if not (self._facts.off_record or is_gone):
             return False
         # Each once: the many reports of a long stretch would push the others out.
         if utterance.id not in self._purged:

@@ -52,6 +52,8 @@ class TargetCaptions:
         """
         self._corrected: dict[int, str] = {}
         """What was really said, by caption: what comes of the earlier text is not left standing."""
+        self._came: dict[int, CaptionMessage] = {}
+        """Captions that came behind their correction, as they came: what takes that back."""
         workers.rest(may_rest)  # nobody watches yet
 
     def show(self, caption: Caption) -> Caption | None:
@@ -70,6 +72,8 @@ class TargetCaptions:
         text = None if caption.id in self._hidden else self._corrected.get(caption.id)
         if text is not None and caption.final and caption.transcript.text != text:
             with self.coordinator.deciding(caption.id):
+                if (came := self._message(caption.id)) is not None:
+                    self._came.setdefault(caption.id, came)
                 self._correct(caption.id, text)
         return settled
 
@@ -126,7 +130,9 @@ class TargetCaptions:
             self._corrected.pop(caption_id, None)
             if before is not None:
                 self._corrected[caption_id] = before
-            self._put_back(old)
+            self._put_back(old or self._came.get(caption_id))
+            if old is None and before is not None:
+                self._correct(caption_id, before)
 
         return back
 
@@ -163,8 +169,8 @@ class TargetCaptions:
         """Know nothing of what operators have written: it is off the record."""
         self.retranslations.forget()
         for caption_id in ids:
-            self._corrected.pop(caption_id, None)
-            self._hidden.pop(caption_id, None)
+            for known in (self._corrected, self._hidden, self._came):
+                known.pop(caption_id, None)
 
     def _correct(self, caption_id: int, text: str) -> None:
         if self._message(caption_id) is None:

@@ -95,7 +95,7 @@ class Targets:
                 self._targets[0].coordinator.on_comparison(report)
             case Utterance(final=True):
                 told = self._hearing(report)
-                final, *_ = [each.coordinator.on_closed(heard) for each, heard in told]
+                final, *_ = [each.coordinator.on_closed(heard, each.show) for each, heard in told]
                 self._on_settled(final)
             # No final: speech has returned to it (`CaptionReport`).
             case Utterance():
@@ -245,6 +245,14 @@ class Targets:
             if each is self._targets[0]:  # what had no final there goes everywhere
                 redaction = replace(redaction, ids=tuple(ids))
         return ids, removed
+
+    def return_to_record(self, at_s: float) -> None:
+        """Go on with what is said from `at_s` of the audio, and make what was left of before."""
+        for each in self._targets:
+            each.coordinator.return_to_record(at_s)
+        for each in self._awake()[1:]:
+            for transcript in self._settled:
+                each.fill(transcript)
 
     def finish(self) -> None:
         """At the end: publish drafts that have no final, and all that is kept back."""

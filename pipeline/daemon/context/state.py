@@ -95,7 +95,6 @@ class StateAnnouncer:
         gravest_first: list[tuple[object, State, str]] = [
             (facts.has_ended, "ended", ""),
             (facts.broken, "fault", facts.broken),
-            (not facts.has_begun, "starting", ""),
             (facts.off_record, "blank", _all(OFF_RECORD, purging, lost)),
             # Displays are dark in this state only, so a pause must not light them up again.
             # A microphone that is lost meanwhile is told, so that it is there when they go on.
@@ -105,6 +104,8 @@ class StateAnnouncer:
                 _all("blanked and paused by the operator", lost),
             ),
             (facts.blank, "blank", _all("blanked by the operator", lost)),
+            # Behind these: a restart must not light the displays up either.
+            (not facts.has_begun, "starting", ""),
             (facts.paused, "paused", _all("paused by the operator", lost)),
             # Before the next one, of which it is the harmless kind.
             (facts.source_lost and facts.source_muted, "muted", lost),

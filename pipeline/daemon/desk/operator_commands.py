@@ -353,8 +353,7 @@ class OperatorCommands:
     def _return_to_record(self) -> None:
         if self._facts.off_record:
             self._facts.off_record = False
-            for each in self._targets:
-                each.coordinator.return_to_record(self._hearing.heard_s)
+            self._targets.return_to_record(self._hearing.heard_s)
 
     def _note(self, name: CommandName, caption_id: int = 0, lang: str = "") -> None:
         self._recorder.record(CommandEvent(utc=utc_now(), name=name, id=caption_id, lang=lang))

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from itertools import islice
 
 from pipeline.core.errors import DictionaryError, ProtocolError
@@ -132,19 +133,23 @@ class ServiceRules:
         # Not recorded once more: the session's own record has them.
         for rule in rules:
             if rule.lang:
-                self._dictionary.glossaries.hold(rule.lang, rule.heard, rule.write)
+                term = self._dictionary.glossaries.hold(rule.lang, rule.heard, rule.write)
+                release = partial(self._dictionary.glossaries.release, rule.lang, term)
             else:
-                self._dictionary.hold(rule.heard, rule.write)
+                held = self._dictionary.hold(rule.heard, rule.write)
+                release = partial(self._dictionary.release, held)
+            self._releases.append((rule.at_s, release))
 
     def _begin(self, told: RuleMessage, backs: Sequence[Back], release: Callable[[], None]) -> None:
         begun = (self._at_s(), release)
         self._releases.append(begun)
-        self._tell(told)
+        self._tell(told, begun[0])
 
         def back() -> None:
             self._releases.remove(begun)
             release()
-            self._tell(replace(told, removed=True))
+            # At the same time: it goes off the record with the rule, never without it.
+            self._tell(replace(told, removed=True), begun[0])
             for again in backs:
                 with suppress(ProtocolError):  # it has left the history, or is off the record
                     again()
@@ -183,7 +188,7 @@ class ServiceRules:
             if message.final and message.target.engine != "operator":
                 yield message
 
-    def _tell(self, message: RuleMessage) -> None:
+    def _tell(self, message: RuleMessage, at_s: float) -> None:
         event = RuleEvent(
             utc=utc_now(),
             id=message.id,
@@ -192,7 +197,7 @@ class ServiceRules:
             removed=message.removed,
             held=True,
             lang=message.lang,
-            at_s=round(self._at_s(), 3),
+            at_s=round(at_s, 3),
         )
         self._recorder.record(event)
         self._operators.rule(message)

@@ -72,8 +72,8 @@ class Notices:
     def forget(self, from_s: float) -> None:
         """Take away one that was put up since `from_s` of the audio: that is off the record."""
         if self.texts and self._since_s >= from_s:
-            # Not recorded: the purge takes the notice's own line out of the record.
-            self._tell({}, from_s)
+            # Recorded: the purge takes its own line out, and then one of before would stand again.
+            self.show({}, from_s)
 
     def restore(self, event: NoticeEvent) -> None:
         """Show the one of the session that goes on."""

@@ -41,7 +41,9 @@ class LiveSubtitles:
         }
         self._first = first.target
         self._asked_s: dict[str, float] = {}
-        self._heard_s = 0.0
+        # Of a session that goes on the boards have captions: an edit of those is not of today.
+        known = (message for board in boards for message in board.snapshot().messages)
+        self._heard_s = max((message.end_s for message in known), default=0.0)
         self._is_blank = False
 
     def set_blank(self, *, is_blank: bool) -> None:

@@ -119,10 +119,16 @@ class VoiceStreams:
             listeners.discard(connection)
 
     def spread(self, lang: str, sound: bytes) -> None:
-        """Send the next sound of a language to who listens. Any thread may call."""
+        """Send the next sound of a language to who listens. Any thread may call.
+
+        b"": what came of late is hidden by now, and who joins in a moment does not get it.
+        """
         self._call(self._spread, lang, sound)
 
     def _spread(self, lang: str, sound: bytes) -> None:
+        if not sound:
+            self._last[lang].clear()
+            return
         self._last[lang].append(sound)
         for connection in tuple(self._listeners[lang]):
             transport = connection.transport

@@ -57,6 +57,8 @@ def test_lines_of_every_file_are_known_again() -> None:
         line(type="utterance", id=4, start_s=11.0, end_s=12.0),
         line(type="compare", id=4, text="x"),
         line(id=4, outcome="approved"),
+        line(type="event", event="notice", at_s=12.0, texts={"es": "x"}),
+        line(type="event", event="rule", at_s=12.0, held=True),
         b'{"type":"caption","id":4,"sta\n',
         b"[]\n",
     ]
@@ -65,6 +67,8 @@ def test_lines_of_every_file_are_known_again() -> None:
         line(type="compare", id=3),
         line(type="event", event="command", id=4),
         line(type="event", event="rule", id="philemon"),
+        line(type="event", event="notice", at_s=12.0, texts={}),
+        line(type="event", event="song", held=True, from_s=1.0, to_s=12.0),
         line(type="health", audio_s=3.0),
     ]
     assert [sweep.line(each) for each in gone] == [b""] * len(gone)

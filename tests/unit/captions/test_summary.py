@@ -48,6 +48,7 @@ def test_verses_are_named_and_what_is_hidden_doubtful_or_another_language_is_lef
     ]
     made = summary(messages, "target", "A day")
     assert "## Verses\n\n- Juan 3:16 (No. 1, 0:00:10)\n" in made
+    assert TOLD[0] not in made, "the verse was on the screens"
     assert TOLD[1] not in made
     assert "stand in" not in made
     assert f"- {TOLD[5]} (No. 6, 0:01:00)" in made

@@ -123,8 +123,12 @@ def test_what_still_waits_for_a_stream_follows_the_operator() -> None:
             feed.on_caption(message)
         server.go_on()
         until(lambda: len(server.sent) == 3)
+        again = board.unhide(2)  # while it was hidden it waited
+        assert again
+        feed.on_caption(again)
+        until(lambda: len(server.sent) == 4)
         feed.close()
-    assert texts(server) == ["maquina 1", "operador", "maquina 4"]
+    assert texts(server) == ["maquina 1", "operador", "maquina 4", "maquina 2"]
 
 
 def test_what_is_off_the_record_leaves_the_screen() -> None:

@@ -134,6 +134,26 @@ def test_zoom_gets_once_what_arrived_without_an_answer(monkeypatch: pytest.Monke
     assert (meeting.texts, meeting.last) == (["uno", "dos", "tres"], 3)
 
 
+@pytest.mark.parametrize("way", ["hidden", "off the record"])
+def test_zoom_does_not_get_what_went_while_it_was_asked_for_its_number(way: str) -> None:
+    with Meeting(last=0) as meeting:
+        url = f"{meeting.url}/closedcaption?id=1"
+        outlet = Outlet("Zoom", zoom(url, "es"), print, count=zoom_count(url))
+        outlet.start()
+        meeting.hold()
+        outlet.show(1, Shown("secreto", NOON))
+        until(lambda: meeting.hanging)
+        if way == "hidden":
+            outlet.revise(1, "")
+        else:
+            outlet.forget()
+        meeting.go_on()
+        outlet.show(2, Shown("dos", NOON))
+        until(lambda: meeting.texts)
+        outlet.close()
+    assert meeting.texts == ["dos"]
+
+
 def test_only_the_newest_wait() -> None:
     outlet = Outlet("vMix", youtube("http://127.0.0.1:1/"), print)
     for number in range(1000):

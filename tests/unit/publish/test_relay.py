@@ -13,6 +13,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from pipeline.captions.board import CaptionBoard
 from pipeline.config.schema import Server
 from pipeline.core.metrics import Metrics
+from pipeline.core.types import State
 from pipeline.publish.relay import Feed, Relay
 from pipeline.publish.stream import ServiceStatus, StreamCaption
 from pipeline.server.hub import Hub
@@ -360,3 +361,13 @@ async def test_displays_are_told_state_notice_session_and_silence() -> None:
         assert (await receive(page))["state"] == "speech"
         message = await receive(page)
         assert message["target"]["text"] == "uno"
+
+
+def test_a_dark_screen_stays_dark_when_nothing_comes_any_more(feed: Feed) -> None:
+    states: list[str] = []
+    shown: tuple[State, ...] = ("speech", "blank")
+    for state in shown:
+        feed.take(replace(STATUS, state=state))
+        feed.lose()
+        states.append(feed._hub._state)
+    assert states == ["fault", "blank"]

@@ -12,6 +12,7 @@ from typing import get_args
 import pytest
 
 from pipeline.captions.export import WHICH
+from pipeline.captions.redaction import MARK
 from pipeline.core.errors import SessionError
 from pipeline.core.types import Mode
 from pipeline.protocol.caption import CaptionMessage, SourceText
@@ -113,6 +114,16 @@ def test_what_was_hidden_or_replaced_is_not_read(tmp_path: Path) -> None:
     session(tmp_path, [*SAID, hidden, better], DAY)
     read = PastServices(tmp_path).read(DAY)
     assert [p.target for p in read.paragraphs] == ["Gracia y paz.", "Así sea."]
+
+
+def test_one_that_off_the_record_words_may_be_in_is_shown_to_nobody(tmp_path: Path) -> None:
+    folder = session(tmp_path, SAID, DAY)
+    services = PastServices(tmp_path)
+    assert services.listed()
+    (folder / MARK).write_text("[]")
+    assert services.listed() == []
+    with pytest.raises(SessionError, match="no service"):
+        services.read(DAY)
 
 
 @pytest.mark.parametrize("which", WHICH)

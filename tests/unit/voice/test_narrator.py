@@ -61,6 +61,33 @@ def test_a_correction_is_said_only_if_nothing_of_it_was() -> None:
     assert hall.heard() == ["Lean el salmo diez."]
 
 
+def test_what_was_heard_wrongly_is_not_said_while_its_correction_is_translated() -> None:
+    hall = Hall()
+    hall.say(1, "Juan come carne.")
+    hall.tell(hall.board.correct(1, "John eats bread."))
+    assert hall.heard() == []
+    hall.tell(hall.board.retranslate(1, TargetText("es", "Juan come pan.", "gemma")))
+    assert hall.heard() == ["Juan come pan."]
+
+
+def test_what_is_shown_again_is_not_said_again() -> None:
+    hall = Hall()
+    hall.say(1, "Oremos.")
+    assert hall.heard() == ["Oremos."]
+    hall.tell(hall.board.hide(1))
+    hall.tell(hall.board.unhide(1))
+    assert hall.heard() == []
+
+
+def test_a_language_that_rested_is_not_read_backwards() -> None:
+    hall = Hall()
+    for key, final in ((9, False), (8, True), (5, True), (2, True)):
+        text = f"Frase {key}."
+        shown = caption(key, "x", text, final=final, start_s=key * 6.0, end_s=key * 6.0 + 5.0)
+        hall.tell(hall.board.show(shown))
+    assert hall.heard() == ["Frase 8."]
+
+
 def test_what_is_hidden_before_its_turn_is_never_said() -> None:
     hall = Hall()
     hall.say(1, "Esto no debe oírse.")
@@ -74,7 +101,6 @@ def test_what_is_hidden_before_its_turn_is_never_said() -> None:
 def test_what_goes_off_the_record_or_off_the_screens_is_passed_over() -> None:
     hall = Hall()
     hall.say(1, "Nadie oye esto,", stable=15)
-    hall.narrator.notice("Comida")
     hall.narrator.pass_over_all()
     hall.say(1, "Nadie oye esto, ni esto.")
     assert hall.heard() == ["ni esto."]  # said after it
@@ -135,6 +161,11 @@ def test_a_notice_is_said_once_and_before_all_else() -> None:
     hall.say(1, "Oremos.")
     hall.narrator.notice("Hay comida en el salón.")
     assert hall.heard() == ["Hay comida en el salón.", "Oremos."]
+    hall.narrator.notice("Hay comida en la sala.", is_new=False)  # a better translation
+    assert hall.heard() == []
+    hall.narrator.notice("Hay café.")
+    hall.narrator.notice("")
+    assert hall.heard() == []
 
 
 @pytest.mark.parametrize(("lang", "text"), [("zh", "神爱世人，甚至"), ("ja", "神は愛です。そして")])

@@ -51,7 +51,7 @@ class Hall:
         )
 
     def _hear(self, lang: str, sound: bytes) -> None:
-        assert lang == "es"
+        assert lang == "es" or not sound
         self.sound += sound
 
     def _tell(self, report: Report) -> None:
@@ -61,7 +61,11 @@ class Hall:
         self.gone = True
 
     def say(self, key: int, text: str, *, final: bool = True, lang: str = "es") -> None:
-        message = CaptionMessage(
+        self.voice.take(self.message(key, text, final=final, lang=lang), lang)
+
+    @staticmethod
+    def message(key: int, text: str, *, final: bool = True, lang: str = "es") -> CaptionMessage:
+        return CaptionMessage(
             seq=key + 1,
             id=key,
             revision=1,
@@ -72,7 +76,6 @@ class Hall:
             target=TargetText(lang, text, "gemma"),
             stable=0,
         )
-        self.voice.take(message, lang)
 
     @property
     def heard(self) -> Pcm:
@@ -139,13 +142,19 @@ def test_an_engine_that_stands_still_keeps_nobody_waiting(
         os.kill(speaker.pid or 0, signal.SIGCONT)
 
 
-@pytest.mark.parametrize("way", ["hidden", "blank", "off the record"])
+@pytest.mark.parametrize("way", ["hidden", "blank", "off the record", "a notice taken back"])
 def test_what_is_hidden_blank_or_off_the_record_is_cut_off(hall: Hall, way: str) -> None:
-    hall.say(1, "Esta frase es tan larga que nadie la quiere oír hasta su final, " * 2)
+    text = "Esta frase es tan larga que nadie la quiere oír hasta su final, " * 2
+    if way == "a notice taken back":
+        hall.voice.notice({"es": text})
+    else:
+        hall.say(1, text)
     wait_for(lambda: hall.spoken_s > 0.2)
     match way:
         case "hidden":
             hall.say(1, "")
+        case "a notice taken back":
+            hall.voice.notice({})
         case "blank":
             hall.voice.set_blank(is_blank=True)
         case _:
@@ -154,6 +163,32 @@ def test_what_is_hidden_blank_or_off_the_record_is_cut_off(hall: Hall, way: str)
     at, spoken_s = len(hall.sound), hall.spoken_s
     wait_for(lambda: len(hall.sound) > at + 9000)
     assert hall.spoken_s == pytest.approx(spoken_s, abs=0.1)
+
+
+def test_what_is_hidden_costs_no_other_caption_its_words(
+    hall: Hall, speaker: SpeakerProcess
+) -> None:
+    wait_for(lambda: speaker.pid)
+    os.kill(speaker.pid or 0, signal.SIGSTOP)
+    try:
+        hall.say(1, "Dios es fiel en todo.")
+        wait_for(lambda: hall.voice._channels["es"].making == 1)
+        hall.voice.take(hall.message(2, "Amen.", lang="en"), "es")
+        hall.say(3, "")
+    finally:
+        os.kill(speaker.pid or 0, signal.SIGCONT)
+    wait_for(lambda: hall.spoken_s > 0.2)
+
+
+def test_a_notice_is_said_once_and_not_before_the_screens_show_it(hall: Hall) -> None:
+    hall.voice.set_blank(is_blank=True)
+    hall.voice.notice({"en": "There is coffee.", "es": "Hay café."})
+    wait_for(lambda: len(hall.sound) > 9000)
+    assert hall.spoken_s == 0
+    hall.voice.set_blank(is_blank=False)
+    wait_for(lambda: hall.spoken_s > 0.2)
+    hall.voice.notice({"en": "There is coffee.", "es": "Hay un café.", "fr": "Il y a du café."})
+    assert hall.voice._channels["es"].narrator.next(time.monotonic(), 0.0) is None
 
 
 def test_where_nobody_listens_or_the_machine_is_behind_nothing_is_made(hall: Hall) -> None:

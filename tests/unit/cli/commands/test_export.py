@@ -12,6 +12,7 @@ import av
 import numpy as np
 import pytest
 
+from pipeline.captions.redaction import MARK
 from pipeline.cli.main import main
 from pipeline.protocol.codec import encode
 from scripts.support.journal import message, session
@@ -31,6 +32,17 @@ def test_subtitles_go_to_standard_output(
 ) -> None:
     assert main(["export", "last"]) == 0
     assert capsys.readouterr().out == "1\n00:00:01,000 --> 00:00:03,000\nGracia\n\n"
+
+
+@pytest.mark.parametrize("mark", ['[{"from_s": 0, "to_s": 9, "ids": []}]', "damaged"])
+def test_what_a_kill_has_left_of_words_off_the_record_is_not_exported(
+    sessions: Path, capsys: pytest.CaptureFixture[str], mark: str
+) -> None:
+    (folder,) = sessions.iterdir()
+    (folder / MARK).write_text(mark)
+    assert main(["export", "last"]) != 0
+    assert "Gracia" not in capsys.readouterr().out
+    assert ("Gracia" in (folder / "captions.jsonl").read_text()) is (mark == "damaged")
 
 
 def test_a_files_ending_chooses_the_format(sessions: Path) -> None:

@@ -336,6 +336,21 @@ def test_what_was_just_typed_for_one_language_goes_off_the_record_there_and_cann
     assert desk.written("captions.fr.jsonl") == []
 
 
+def test_corrections_are_taken_back_in_a_language_whose_caption_came_behind_them(
+    desk: Desk,
+) -> None:
+    desk.board.show(made("segundo", "es", number=2))
+    for text in ("grace", "grace and peace"):
+        desk.commands.obey(command("correct", id=2, text=text))
+    desk.targets.take(Rendition("fr", made("deuxième", "fr", number=2)))
+    said = []
+    for _ in range(2):
+        desk.commands.obey(command("undo"))
+        said.append(desk.texts()[-1])
+    assert said == [("grace", "deuxième"), ("gracious", "deuxième")]
+    assert desk.french.message(2).final
+
+
 class Interpreted(CoordinatorFixture):
     """Somebody preaches in English, and an interpreter says it in Spanish."""
 
@@ -394,6 +409,17 @@ def test_what_was_hidden_wrongly_is_brought_back_and_stays(tmp_path: Path) -> No
     assert [texts[-1] for texts in hall.texts().values()] == [
         *("Fui al médico el martes.", "I saw the doctor on Tuesday."),
     ]
+    hall.recorder.close(5)
+
+
+def test_what_an_operator_has_written_is_not_hidden_with_what_an_interpreter_said(
+    tmp_path: Path,
+) -> None:
+    hall = Interpreted(tmp_path, "hidden")
+    hall.say("es", "Dios es", "God is", number=2, final=False)
+    hall.commands.obey(command("edit", id=2, text="Escrito a mano.", lang="es"))
+    hall.say("es", BOTH["es"][1], BOTH["en"][1], number=2)
+    assert hall.texts() == {"es": [*FIRST["es"], "Escrito a mano."], "en": FIRST["en"]}
     hall.recorder.close(5)
 
 

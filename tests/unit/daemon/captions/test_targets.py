@@ -17,6 +17,7 @@ from pipeline.core.types import Caption, Pcm, Recognition, Transcript
 from pipeline.daemon.captions import targets
 from pipeline.session.reader import extra_targets, read_records
 from tests.support import daemon
+from tests.support.commands import command
 from tests.support.coordinator import CoordinatorFixture, transcript, utterance
 from tests.support.daemon import SHORT as SCRIPT
 from tests.support.daemon import SHORT_S as DURATION_S
@@ -274,6 +275,49 @@ def test_what_has_settled_is_offered_to_every_language(tmp_path: Path) -> None:
     assert not setting.targets._settled, "speech may still return to it"
     report_all(setting, Settled(1))
     assert [each.utterance.id for each in setting.targets._settled] == [1]
+
+
+def said_at(number: int, start_s: float, lang: str) -> Caption:
+    said, start = transcript(id=number), round(start_s * 16_000)
+    heard = replace(
+        said, utterance=replace(said.utterance, start_sample=start, end_sample=start + 9)
+    )
+    return Caption(heard, lang, f"{lang} {number}", "gemma", final=True)
+
+
+def test_what_was_said_before_off_the_record_is_filled_in_after_it_and_nothing_else(
+    tmp_path: Path,
+) -> None:
+    setting = CoordinatorFixture(tmp_path, AWAKE, start=False)
+    for number, start_s in ((1, 10.0), (2, 190.0)):
+        spanish = said_at(number, start_s, "es")
+        report_all(setting, spanish.transcript.utterance, Rendition("es", spanish))
+    setting.hearing.heard_s = 200.0
+    setting.commands.obey(command("off-record"))
+    fills = setting.workers[1].transcripts
+    fills.discard()  # as `WorkerGroup.apply` does
+    setting.hearing.heard_s = 300.0
+    setting.commands.obey(command("on-record"))
+    assert [each.utterance.id for each in fills._fills] == [1]
+    for number, start_s in ((1, 10.0), (2, 190.0), (3, 299.0), (4, 300.0)):
+        report_all(setting, Rendition("fr", said_at(number, start_s, "fr")))
+    french = setting.boards["fr"].snapshot().messages
+    assert [m.target.text for m in french] == ["fr 1", "fr 4"]
+
+
+@pytest.mark.parametrize("name", ["hide", "correct"])
+def test_what_was_prepared_in_a_language_follows_what_an_operator_has_done_since(
+    tmp_path: Path, name: str
+) -> None:
+    setting = CoordinatorFixture(tmp_path, AWAKE, start=False)
+    said = transcript("secret")
+    eager = replace(said, utterance=replace(said.utterance, final=False, cause="eager"))
+    for lang, final in (("es", False), ("es", True), ("fr", True)):  # no draft in French
+        report_all(setting, Rendition(lang, Caption(eager, lang, "secreto", "gemma", final)))
+    setting.commands.obey(command(name, id=1, text="sacred"))
+    report_all(setting, replace(said.utterance, revision=2))
+    french = [(m.source.text, m.final) for m in setting.boards["fr"].snapshot().messages]
+    assert french == ([] if name == "hide" else [("sacred", False)])
 
 
 def test_a_text_that_is_none_is_taken_back_everywhere(tmp_path: Path) -> None:

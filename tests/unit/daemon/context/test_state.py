@@ -19,6 +19,9 @@ def test_the_state_is_worked_out_of_the_facts_the_gravest_first(
         return setting.state
 
     assert state() == ("starting", "")
+    facts.blank = True  # set before a restart: what was dark stays dark
+    assert state() == ("blank", "blanked by the operator")
+    facts.blank = False
     facts.has_begun = True
     assert state() == ("listening", "")
     coordinator.on_level(Level(-20, -10, clipped=False, speaking=True))

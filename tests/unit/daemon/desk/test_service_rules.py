@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from pipeline.core.errors import ProtocolError
 from pipeline.protocol.commands import CommandMessage
 from pipeline.records.events import RuleEvent, held_rules
+from pipeline.session.reader import read_records
 from scripts.support.captions import caption
 from tests.support.commands import command
 from tests.support.coordinator import CoordinatorFixture
@@ -121,6 +123,19 @@ def test_what_was_held_in_the_last_minute_goes_off_the_record(desk: CoordinatorF
     assert [each["heard"] for each in rules] == ["bex"]
 
 
+def test_what_was_taken_back_before_off_the_record_is_not_held_after_a_crash(
+    desk: CoordinatorFixture,
+) -> None:
+    desk.hearing.heard_s = 10.0
+    desk.commands.obey(HOLD)
+    desk.hearing.heard_s = 100.0
+    desk.commands.obey(command("undo"))
+    desk.commands.obey(command("off-record"))
+    desk.recorder.start()
+    desk.recorder.close(5)
+    assert held_rules(read_records(desk.recorder.folder)) == ()
+
+
 @pytest.mark.slow
 def test_a_reload_and_a_rule_of_the_church_leave_it_in_force(desk: CoordinatorFixture) -> None:
     dictionary = desk.context.dictionary
@@ -186,15 +201,17 @@ def test_a_rendering_is_replaced_where_the_word_was_said_and_nowhere_else(
 
 
 def test_the_next_run_holds_both(desk: CoordinatorFixture) -> None:
-    rules = [
-        RuleEvent(utc="", id="1", heard="zor", write="Zohar", removed=False, held=True),
-        RuleEvent(
-            utc="", id="2", heard="covenant", write="pacto", removed=False, held=True, lang="es"
-        ),
-    ]
+    rule = RuleEvent(
+        utc="", id="1", heard="zor", write="Zohar", removed=False, held=True, at_s=90.0
+    )
+    rules = [rule, replace(rule, id="2", heard="covenant", write="pacto", lang="es")]
     desk.commands._held_rules.restore(rules)
     assert corrected(desk.context.dictionary.lexicon, "zor").text == "Zohar"
     assert [term.write for term in desk.context.dictionary.glossaries.held("es")] == [("pacto",)]
+    desk.hearing.heard_s = 120.0
+    desk.commands.obey(command("off-record"))  # its words were said in that time
+    assert not desk.context.dictionary.held
+    assert not desk.context.dictionary.glossaries.held("es")
 
 
 @pytest.mark.parametrize("name", ["hold-rule", "add-rule"])

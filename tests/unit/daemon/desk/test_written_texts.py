@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,8 @@ from pipeline.core.errors import ProtocolError
 from pipeline.core.reports import Retranslated
 from pipeline.core.types import Caption
 from pipeline.records.events import NoticeEvent
+from pipeline.session.reader import read_records
+from pipeline.session.resume import Unfinished
 from scripts.support.captions import caption
 from tests.support.commands import command
 from tests.support.coordinator import CoordinatorFixture
@@ -123,7 +126,24 @@ def test_off_the_record_takes_what_was_put_up_in_that_time(desk: CoordinatorFixt
     assert shown(desk) == {}
     assert desk.commands.console().undo == "", "undo would bring it back"
     desk.recorder.start()
-    assert [each for each in desk.written() if each.get("event") == "notice"] == []
+    notices = [each for each in desk.written() if each.get("event") == "notice"]
+    assert [each["texts"] for each in notices] == [{}]
+
+
+@pytest.mark.parametrize("then", ["clear-notice", "notice"])
+def test_what_was_taken_away_before_off_the_record_is_not_there_after_a_crash(
+    desk: CoordinatorFixture, then: str
+) -> None:
+    desk.hearing.heard_s = 10.0
+    desk.commands.obey(command("notice", text="The first.", lang="es"))
+    desk.hearing.heard_s = 100.0
+    desk.commands.obey(command(then, text="The second.", lang="es"))
+    desk.commands.obey(command("off-record"))
+    assert shown(desk) == {}
+    desk.recorder.start()
+    desk.recorder.close(5)
+    records = tuple(read_records(desk.recorder.folder))
+    assert Unfinished(desk.recorder.folder, datetime.now(UTC), (), records).notice is None
 
 
 def test_one_of_before_stays(desk: CoordinatorFixture) -> None:

@@ -224,3 +224,19 @@ def _demuxed(url: str) -> list[tuple[int, str]]:
     with av.open(url, format=form, options=allowed, timeout=(10, 10)) as opened:
         packets = [packet for packet in opened.demux() if packet.pts is not None]
         return [(packet.pts or 0, bytes(packet).decode()) for packet in packets]
+
+
+def test_what_was_kept_back_for_an_operator_is_shown_and_what_is_long_over_is_not() -> None:
+    earlier = CaptionBoard("session+1", "en", "es", 200)
+    earlier.show(caption(1, "long ago", "hace mucho", final=True, start_s=10.0, end_s=11.0))
+    earlier.show(caption(2, "late", "tarde", final=True, start_s=500.0, end_s=501.0))
+    streamed = Streamed()
+    streamed.subtitles = LiveSubtitles((earlier, streamed.french), lambda: streamed.now_s)
+    streamed.put(earlier, earlier.edit(1, "corregido"))
+    # Nobody has seen its first revision.
+    earlier.show(
+        caption(3, "kept", "guardado", final=True, start_s=502.0, end_s=503.0), marked=True
+    )
+    streamed.put(earlier, earlier.approve(3))
+    streamed.now_s += 20.0
+    assert streamed.texts("es") == ["guardado"]

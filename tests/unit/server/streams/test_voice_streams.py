@@ -78,6 +78,20 @@ def test_all_hear_the_same_and_who_joins_begins_with_what_is_said_now() -> None:
     served(test)
 
 
+def test_who_joins_does_not_hear_what_was_hidden_just_before() -> None:
+    async def test(voices: VoiceStreams, hub: Hub, ask: Ask) -> None:
+        assert hub.watchers() == {}
+        first, _ = await ask("/listen/es")
+        await reached(lambda: voices.heard() == ("es",))
+        for step in (b"secret", b"", b"silence"):
+            voices.spread("es", step)
+        assert await first.readexactly(13) == b"secretsilence"
+        second, _ = await ask("/listen/es")
+        assert await second.readexactly(7) == b"silence"
+
+    served(test)
+
+
 def test_the_offer_the_limit_and_what_is_not_there() -> None:
     async def test(voices: VoiceStreams, hub: Hub, ask: Ask) -> None:
         reader, _ = await ask("/listen")
