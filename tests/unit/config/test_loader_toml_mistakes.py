@@ -7,7 +7,7 @@ import tomllib
 
 import pytest
 
-from pipeline.config.toml_mistakes import hint
+from pipeline.config.loader import hint
 
 MISTAKES = [
     ("device = USB Audio", 'text has quotes: `device = "USB Audio"`'),
