@@ -28,7 +28,7 @@ from pipeline.audio.stretch import Closed, Stretch, blocks_in, milliseconds
 from pipeline.audio.utterance_ids import UtteranceIds
 from pipeline.config.schema import Vad
 from pipeline.core.types import BLOCK_SAMPLES, AudioBlock, Cause, Utterance
-from pipeline.text.sentence_end import HALF
+from pipeline.text.sentences import HALF
 
 _TAIL_BLOCKS = 6
 """Blocks kept behind the last speech, about 190 ms: whispered endings and room."""

@@ -28,8 +28,8 @@ from pipeline.config.schema import Church, Settings
 from pipeline.config.schema import Server as ServerSettings
 from pipeline.core.errors import PublishError, ServerError, SessionError, VersesError
 from pipeline.core.files import GrowingFile
+from pipeline.core.formats import human_size
 from pipeline.core.resources import bundled
-from pipeline.core.sizes import human_size
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines.prompts import language
 from pipeline.publish.broker import Broker

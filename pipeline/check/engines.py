@@ -12,9 +12,9 @@ import psutil
 from pipeline.check.result import Check, Passed
 from pipeline.config.schema import Settings
 from pipeline.core.errors import ConfigError, EngineError, ModelError
+from pipeline.core.formats import human_size
 from pipeline.core.languages import language
 from pipeline.core.resources import bundled
-from pipeline.core.sizes import human_size
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines.process import factory
 from pipeline.engines.process.engine_process import (

@@ -18,8 +18,8 @@ from pipeline.check.engines import another, faster, try_recognizer, try_translat
 from pipeline.check.result import Check, Passed
 from pipeline.config.schema import Settings
 from pipeline.core.errors import EngineCancelledError, EngineError, ModelError
+from pipeline.core.formats import human_size
 from pipeline.core.languages import language
-from pipeline.core.sizes import human_size
 from pipeline.engines.process.engine_process import EngineProcess
 from pipeline.engines.process.sharing import process_of
 from pipeline.engines.protocols import Recognizer, Translator

@@ -23,6 +23,7 @@ from rich.text import Text
 
 from pipeline.captions.redaction import Redaction
 from pipeline.core import logs
+from pipeline.core.formats import clock
 from pipeline.core.reports import Fault, Level
 from pipeline.core.threads import Thread
 from pipeline.core.types import Mode, State
@@ -287,8 +288,7 @@ def _partial(message: CaptionMessage) -> Iterable[Text]:
 
 
 def _final(message: CaptionMessage) -> Text:
-    minutes, seconds = divmod(int(message.start_s), 60)
-    mark = f"{minutes:02}:{seconds:02} "
+    mark = f"{clock(message.start_s)} "
     if not message.target.text:
         return Text(f"{mark}caption {message.id} was taken away", "dim")
     return Text.assemble(

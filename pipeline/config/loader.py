@@ -14,14 +14,14 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
+from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 from pydantic_settings import EnvSettingsSource, SettingsError
 
 from pipeline.config.publishing import PROGRAMS
 from pipeline.config.schema import PREFIX, Settings
-from pipeline.config.secrets import SECRETS, is_secret
-from pipeline.config.section import Applies, keys
+from pipeline.config.section import Applies, Secret, keys
 from pipeline.config.spelling import (
     Renewed,
     drop_gone,
@@ -322,6 +322,35 @@ def changes(in_force: Settings, wanted: Settings) -> Changes:
         return tuple(key for key in differ if EFFECT[key] == effect)
 
     return Changes(of("live"), of("next-utterance"), of("restart"))
+
+
+SECRETS: Mapping[str, Secret] = {
+    path: mark for path, marks in keys(Settings) for mark in marks if isinstance(mark, Secret)
+}
+"""By key path, as the schema has it beside each key."""
+
+
+def shown(path: str, value: Any) -> Any:
+    """Return what may be printed, logged or written down of the valid value of a setting."""
+    secret = SECRETS.get(path)
+    if secret is None or not value:
+        return value
+    if isinstance(value, list | tuple):  # [[outputs]]
+        return [{**each, "url": _place(each["url"]) if each["url"] else ""} for each in value]
+    if not secret.is_address:
+        return "set"
+    return _place(value)
+
+
+def _place(value: str) -> str:
+    parts = urlsplit(value)
+    host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
+    return f"{parts.scheme}://{host}" + (f":{parts.port}" if parts.port else "")
+
+
+def is_secret(path: str) -> bool:
+    """Whether a key path is that of a secret, or has one above or below it."""
+    return any(f"{path}.".startswith(f"{each}.") or each.startswith(f"{path}.") for each in SECRETS)
 
 
 _CURLY = re.compile("[“”„«»‘’]")

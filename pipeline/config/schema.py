@@ -18,7 +18,6 @@ from pydantic_settings import (
     SettingsConfigDict,
 )
 
-from pipeline.config.model_names import ModelName
 from pipeline.config.publishing import Output, Publish, Speech, refuse_unknown
 from pipeline.config.section import (
     LIVE,
@@ -26,6 +25,7 @@ from pipeline.config.section import (
     Lang,
     Learn,
     Log,
+    ModelName,
     ModelServer,
     OnServer,
     Operator,

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import orjson
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from pipeline.core.errors import SessionError
 
@@ -80,3 +81,28 @@ def read_recording(path: Path, source: str, target: str) -> Recording:
         raise SessionError("reference-unreadable", f"{path} is not JSON: {error}.") from None
     except (KeyError, TypeError) as error:
         raise SessionError("reference-unreadable", f"{path} lacks {error}.") from None
+
+
+class Voice(BaseModel):
+    """A recording and what is said in it."""
+
+    text: str
+    note: str = ""
+    """Who speaks, and the licence."""
+
+
+_Voices = TypeAdapter(dict[str, Voice])
+
+
+def read_voices(folder: Path) -> dict[Path, Voice]:
+    """Return the recordings of a folder with a voices.json, in its order.
+
+    Raises SessionError (reference-unreadable).
+    """
+    file = folder / "voices.json"
+    try:
+        voices = _Voices.validate_json(file.read_bytes())
+    except (OSError, ValidationError) as error:
+        said = str(error).splitlines()[0]
+        raise SessionError("reference-unreadable", f"{file} cannot be used: {said}.") from None
+    return {folder / name: voice for name, voice in voices.items()}

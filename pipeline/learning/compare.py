@@ -15,8 +15,8 @@ from typing import Any, Literal
 from pipeline.config.loader import Loaded, load
 from pipeline.config.schema import Settings
 from pipeline.core.errors import EngineError, LearningError
+from pipeline.core.formats import utc_now
 from pipeline.core.percentiles import Spread, spread
-from pipeline.core.timestamps import utc_now
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines.process.factory import final_translator, partial_translator, recognizer
 from pipeline.engines.protocols import Recognizer, Translator

@@ -21,7 +21,7 @@ from pydantic import TypeAdapter
 from pipeline.config.schema import Settings
 from pipeline.config.section import Learn
 from pipeline.core.errors import LearningError, ProtocolError
-from pipeline.core.timestamps import utc_now
+from pipeline.core.formats import utc_now
 from pipeline.learning.data.folder import DataFolder
 from pipeline.learning.focus import Focus, find_focus
 from pipeline.models.automatic import recognizer_name, translator_name

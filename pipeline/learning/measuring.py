@@ -16,9 +16,9 @@ from pipeline.core.resources import bundled
 from pipeline.core.types import Pcm
 from pipeline.evaluation.meaning import Meaning
 from pipeline.evaluation.meaning import read as read_meanings
+from pipeline.evaluation.reference import read_voices
 from pipeline.evaluation.sentences import FILES, Sentence
 from pipeline.evaluation.sentences import read as read_gate
-from pipeline.evaluation.voices import read_voices
 from pipeline.learning.data.corpora import read_general
 from pipeline.learning.data.folder import FOLDER, METADATA, DataFolder
 from pipeline.learning.data.pairs import LearningPair

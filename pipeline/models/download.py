@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import quote
 
 from pipeline.core.errors import ModelError
-from pipeline.core.sizes import human_size
+from pipeline.core.formats import human_size
 from pipeline.models import wheels
 from pipeline.models.hub_client import TIMEOUT_S, HubFile, endpoint, explain, get, missing_file
 from pipeline.models.library import Manifest, ModelLibrary, PullProgress, StoredFile

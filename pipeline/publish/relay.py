@@ -21,8 +21,8 @@ import structlog
 from pipeline.captions.board import CaptionBoard
 from pipeline.config.schema import Settings
 from pipeline.core.errors import ProtocolError, PublishError
+from pipeline.core.formats import utc_now
 from pipeline.core.metrics import Metrics
-from pipeline.core.timestamps import utc_now
 from pipeline.core.types import State
 from pipeline.protocol.commands import CommandMessage
 from pipeline.protocol.messages import NoticeMessage

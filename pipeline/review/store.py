@@ -20,7 +20,7 @@ from pydantic import TypeAdapter
 
 from pipeline.core.errors import ProtocolError, SessionError
 from pipeline.core.files import GrowingFile, try_lock, write_whole
-from pipeline.core.timestamps import utc_now
+from pipeline.core.formats import utc_now
 from pipeline.core.types import Word
 from pipeline.protocol.caption import Count
 from pipeline.protocol.codec import parse_json

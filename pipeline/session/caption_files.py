@@ -24,8 +24,7 @@ from pipeline.core.files import GrowingFile, LineFile, do_all
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.protocol.codec import encode, parse_caption
 from pipeline.records.events import Record
-from pipeline.records.translation import TranslationRecord
-from pipeline.records.utterance import UtteranceRecord
+from pipeline.records.utterance import TranslationRecord, UtteranceRecord
 from pipeline.session.reader import JOURNAL, journal_name, read_session_lines
 
 _WAITING = 1_000

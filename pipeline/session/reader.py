@@ -24,12 +24,10 @@ from pipeline.captions.subtitles import Side, languages, newest
 from pipeline.core.errors import ProtocolError, SessionError
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.protocol.codec import parse_caption, parse_json
-from pipeline.records.comparison import CompareRecord
 from pipeline.records.events import EndEvent, EventRecord, Record
 from pipeline.records.health import HealthRecord
 from pipeline.records.summary import SummaryRecord
-from pipeline.records.translation import TranslationRecord
-from pipeline.records.utterance import UtteranceRecord
+from pipeline.records.utterance import CompareRecord, TranslationRecord, UtteranceRecord
 
 log = structlog.get_logger()
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pipeline.config.schema import Settings
-from pipeline.core.sizes import human_size
+from pipeline.core.formats import human_size
 from pipeline.models.registry import KEYS, Model, Role
 from pipeline.tuning.plan import Figures, Machine
 

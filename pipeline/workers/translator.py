@@ -23,8 +23,7 @@ from pipeline.engines.protocols import Scorer, TranslationRequest, Translator
 from pipeline.records.quality import agreement
 from pipeline.text.language_check import OutputLanguage, gibberish
 from pipeline.text.local_agreement import revised_words
-from pipeline.text.sentence_end import HALF
-from pipeline.text.sentences import split
+from pipeline.text.sentences import HALF, split
 from pipeline.workers.base import FAULTS_IN_A_ROW, Worker, WorkLog, is_unusable
 from pipeline.workers.degradation import Degradation
 from pipeline.workers.queues import Draft, DraftQueue, Retranslation

@@ -32,7 +32,7 @@ from pipeline.core.resources import bundled
 from pipeline.core.types import SAMPLE_RATE, Pcm
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines.process.factory import recognizer
-from pipeline.evaluation.voices import read_voices
+from pipeline.evaluation.reference import read_voices
 from pipeline.text.hallucinations import reason
 from scripts.bench.machine import machine
 from scripts.bench.recordings import read_audio, utterances

@@ -21,8 +21,7 @@ from pipeline.config.schema import Vad
 from pipeline.core.errors import SessionError
 from pipeline.core.resources import bundled
 from pipeline.core.types import BLOCK_SAMPLES, SAMPLE_RATE, AudioBlock, Pcm, Utterance
-from pipeline.evaluation.reference import Recording, read_recording
-from pipeline.evaluation.voices import read_voices
+from pipeline.evaluation.reference import Recording, read_recording, read_voices
 
 PAUSE_S = 2.0
 """Between two recordings of people."""

@@ -52,8 +52,8 @@ from pipeline.core.types import (
 )
 from pipeline.daemon.captions.tracks import Tracks
 from pipeline.dictionary.store import Dictionary
+from pipeline.engines.llama_cpp.decoding import Bias
 from pipeline.engines.llama_cpp.gemma import Gemma
-from pipeline.engines.llama_cpp.speculative import Bias
 from pipeline.engines.process import factory
 from pipeline.engines.protocols import (
     PLAIN,

@@ -29,8 +29,7 @@ from pipeline.core.types import SAMPLE_RATE, Pcm
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines.process import factory
 from pipeline.engines.protocols import Recognizer
-from pipeline.evaluation.reference import read_recording
-from pipeline.evaluation.voices import read_voices
+from pipeline.evaluation.reference import read_recording, read_voices
 from pipeline.models.library import ModelLibrary
 from pipeline.models.resolve import resolve
 from pipeline.text.words import words

@@ -29,8 +29,7 @@ from pipeline.core.types import (
     Word,
 )
 from pipeline.daemon.captions.targets import Targets
-from pipeline.daemon.context.context import make_context
-from pipeline.daemon.context.opening import OpenSession
+from pipeline.daemon.context.context import OpenSession, make_context
 from pipeline.daemon.desk.live_check import LiveCheck
 from pipeline.daemon.desk.operator_commands import OperatorCommands
 from pipeline.daemon.desk.service_notes import ServiceNotes

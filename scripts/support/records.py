@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from pipeline.records.comparison import CompareRecord
 from pipeline.records.health import Dropped, HealthRecord, Queues
-from pipeline.records.utterance import FinalRecord, UtteranceRecord
+from pipeline.records.utterance import CompareRecord, FinalRecord, UtteranceRecord
 
 
 def health_record(**changes: Any) -> HealthRecord:

@@ -50,7 +50,6 @@ NOT_TESTED_ALONE = {
     "daemon/context/context",  # through the parts that get it
     # A reference is read by all of these together: church/scripture/test_references.py
     *(f"church/scripture/{name}" for name in ("reference_reader", "reference_numbers")),
-    "church/scripture/versification",
 }
 
 MOST_LINES = 450

@@ -12,8 +12,8 @@ from xml.etree import ElementTree as ET
 from pipeline.church.notes.notes import Notes, draw, parse
 from pipeline.core.errors import NotesError, writing
 from pipeline.core.files import read_at_most, write_whole
+from pipeline.core.formats import human_size
 from pipeline.core.limited import Limits, call
-from pipeline.core.sizes import human_size
 
 NOTES = "notes.toml"
 """In the sessions' folder until a service begins, then in that session's own folder."""

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from pipeline.church.scripture.books import Reference, verses
-from pipeline.church.scripture.versification import VERSES
+from pipeline.church.scripture.books import VERSES, Reference, verses
 from pipeline.core.errors import VersesError, writing
 from pipeline.core.files import write_whole
 from pipeline.core.resources import bundled

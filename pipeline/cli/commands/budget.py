@@ -15,7 +15,7 @@ from rich.text import Text
 from pipeline.cli.options import Commands, add_command, print_json, settings_of
 from pipeline.config.schema import Settings
 from pipeline.core.errors import UsageError
-from pipeline.core.sizes import human_size
+from pipeline.core.formats import human_size
 from pipeline.engines.process.gpu_use import gpu_use
 from pipeline.models.automatic import recognizer_name, translator_name
 from pipeline.models.library import ModelLibrary

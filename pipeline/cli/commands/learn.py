@@ -20,8 +20,8 @@ from pipeline.learning.cycle import config_options, is_serving, keep_focus, plan
 from pipeline.learning.data.collect import Collected, CollectSettings, collect, remove
 from pipeline.learning.data.corpora import read_general
 from pipeline.learning.data.folder import DataFolder
+from pipeline.learning.fitting import fit_judge, reviewed, write_judge
 from pipeline.learning.focus import Focus
-from pipeline.learning.judge import fit_judge, reviewed, write_judge
 from pipeline.learning.mix.mix import MixSettings
 from pipeline.learning.mix.mix_files import Sources, mix
 from pipeline.session.reader import find_session, sessions

@@ -25,12 +25,12 @@ from rich.text import Text
 
 from pipeline.cli import streams
 from pipeline.cli.options import Commands, Run, add_command, add_group, print_json, settings_of
-from pipeline.config.model_names import known_name
 from pipeline.config.schema import Settings
+from pipeline.config.section import known_name
 from pipeline.core import logs
 from pipeline.core.errors import ModelError, UsageError
+from pipeline.core.formats import human_size
 from pipeline.core.resources import SHIPPED_MODELS, bundled
-from pipeline.core.sizes import human_size
 from pipeline.models import download
 from pipeline.models.automatic import models_in_use
 from pipeline.models.catalog import Row, State, rows, state

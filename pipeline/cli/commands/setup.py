@@ -25,7 +25,7 @@ from pipeline.config.editor import Tables, Value, write
 from pipeline.config.loader import Loaded, file_in_force, load
 from pipeline.core import logs
 from pipeline.core.errors import AudioError, ConfigError, ModelError, UsageError, VersesError
-from pipeline.core.sizes import human_size
+from pipeline.core.formats import human_size
 from pipeline.models.automatic import remember
 from pipeline.models.library import ModelLibrary
 from pipeline.models.registry import KEYS, STARTER, Role

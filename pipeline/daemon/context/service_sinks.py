@@ -6,19 +6,17 @@ from dataclasses import asdict
 from datetime import datetime
 
 from pipeline.captions.redaction import Redaction
+from pipeline.core.formats import utc_now
 from pipeline.core.metrics import Metrics
 from pipeline.core.reports import Fault, Level, SongChanged, SourceChanged
-from pipeline.core.timestamps import utc_now
 from pipeline.core.types import Caption, Pcm, State
 from pipeline.daemon.context.sinks import Removed, Sink
 from pipeline.outputs.feed import OutputFeed
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.protocol.messages import NoticeMessage
 from pipeline.publish.publisher import Publisher
-from pipeline.records.comparison import CompareRecord
 from pipeline.records.events import FaultEvent, SongEvent, SourceEvent
-from pipeline.records.translation import TranslationRecord
-from pipeline.records.utterance import UtteranceRecord
+from pipeline.records.utterance import CompareRecord, TranslationRecord, UtteranceRecord
 from pipeline.server.hub import Hub
 from pipeline.server.streams.live_subtitles import LiveSubtitles
 from pipeline.session.recorder import SessionRecorder

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from itertools import islice
 
 from pipeline.core.errors import DictionaryError, ProtocolError
-from pipeline.core.timestamps import utc_now
+from pipeline.core.formats import utc_now
 from pipeline.daemon.captions.target import Back, TargetCaptions
 from pipeline.daemon.context.context import DaemonContext
 from pipeline.daemon.desk.undo import Undo

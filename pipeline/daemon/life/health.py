@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import psutil
 
-from pipeline.core.timestamps import utc_now, utc_offset_min
+from pipeline.core.formats import utc_now, utc_offset_min
 from pipeline.daemon.captions.targets import Targets
 from pipeline.daemon.context.context import DaemonContext
 from pipeline.engines.process.engine_process import EngineProcess

@@ -21,7 +21,7 @@ from pipeline.engines.protocols import PLAIN, TranslationRequest, never
 from pipeline.engines.specification import setting
 from pipeline.engines.term_repair import repair, word_weights
 from pipeline.text import repetition, sentences
-from pipeline.text.target_commit import regrouped
+from pipeline.text.commit_policy import regrouped
 
 _FILES = ("model.bin", "config.json", "source.spm", "target.spm")
 _LANGUAGE = ">>{}<<"

@@ -11,9 +11,8 @@ from pipeline.captions.board import CaptionBoard
 from pipeline.captions.redaction import Redaction
 from pipeline.config.loader import load
 from pipeline.core.types import Mode
-from pipeline.daemon.context.context import make_context
+from pipeline.daemon.context.context import OpenSession, make_context
 from pipeline.daemon.context.gate import open_gate
-from pipeline.daemon.context.opening import OpenSession
 from pipeline.daemon.context.service_sinks import (
     OutputSink,
     PublishSink,
