@@ -20,11 +20,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import orjson
 from rich.console import Console
 from rich.progress import track
 
-from pipeline.core.errors import StarkError
 from pipeline.core.resources import bundled
 from scripts.bench import recordings
 from scripts.bench.live import LiveRun, run_live
@@ -33,6 +31,7 @@ from scripts.bench.machine import machine
 from scripts.bench.recordings import Material
 from scripts.bench.report_section import markdown, with_section
 from scripts.bench.report_section import show as show_table
+from scripts.support.command import parser_of, says_errors, write_json
 
 PREFACE = """
 Made by `make bench` (`python -m scripts.bench.latency`): the real program in real time, and a
@@ -51,24 +50,20 @@ _PRIVATE = "models.directory="
 """Where somebody keeps models is nobody's business."""
 
 
+@says_errors
 def main(argv: Sequence[str] | None = None) -> int:
     """Run, gather, print; return the exit code."""
     arguments = _arguments(argv)
     candidates, kept = _candidates(arguments), []
-    try:
-        with tempfile.TemporaryDirectory() as folder:
-            for material in _materials(arguments, Path(folder)):
-                runs = _run(material, candidates, arguments, Path(folder))
-                told = {name: figures(found, material) for name, found in runs.items()}
-                kept.append(_result(material, arguments.recognizer, candidates, told))
-                show(kept[-1])
-                if arguments.markdown:  # after each: a later one may fail, or take too long
-                    write(arguments.markdown, kept[-1])
-    except StarkError as error:
-        print(error, file=sys.stderr)
-        return 2
-    if arguments.json:
-        arguments.json.write_bytes(orjson.dumps(kept, option=orjson.OPT_INDENT_2))
+    with tempfile.TemporaryDirectory() as folder:
+        for material in _materials(arguments, Path(folder)):
+            runs = _run(material, candidates, arguments, Path(folder))
+            told = {name: figures(found, material) for name, found in runs.items()}
+            kept.append(_result(material, arguments.recognizer, candidates, told))
+            show(kept[-1])
+            if arguments.markdown:  # after each: a later one may fail, or take too long
+                write(arguments.markdown, kept[-1])
+    write_json(arguments.json, kept)
     return 0
 
 
@@ -84,9 +79,7 @@ def _candidates(arguments: argparse.Namespace) -> dict[str, list[str]]:
 
 
 def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("--runs", type=int, default=1, help="runs of each setting (default 1)")
     parser.add_argument("--recording", nargs="+", choices=["sermon", "pauses", "voices"],
                         default=["sermon", "pauses"], help="(default sermon pauses)")  # fmt: skip

@@ -34,7 +34,6 @@ from pipeline.captions.subtitles import cues
 from pipeline.config.loader import load
 from pipeline.config.schema import Settings
 from pipeline.core import logs
-from pipeline.core.errors import StarkError
 from pipeline.core.percentiles import nearest_rank
 from pipeline.core.reports import Report
 from pipeline.core.resources import bundled
@@ -86,6 +85,7 @@ from scripts.bench.sightings import (
     reopenings,
 )
 from scripts.bench.word_lag import final_delays_s, recognized_words, word_lags_s
+from scripts.support.command import parser_of, says_errors
 from scripts.support.voice_score import score_text
 
 T = TypeVar("T")
@@ -413,38 +413,35 @@ def _ranks(delays_s: Sequence[float]) -> str:
     return " / ".join(f"{ms:.0f}" for ms in ranks) or "-"
 
 
+@says_errors
 def main(argv: Sequence[str] | None = None) -> int:
     """Simulate, print; return the exit code."""
     arguments = _arguments(argv)
     logs.configure("warning", "auto")
     common = [f"stt.model={arguments.recognizer}", *arguments.set]
-    try:
-        settings: dict[str, tuple[Settings, Bias | None]] = {"these": (_settings(common), None)}
-        for each in arguments.tries:
-            settings[each.replace(",", " ")] = (_settings([*common, *each.split(",")]), None)
-        for each in arguments.bias:
-            bias = Bias(*map(float, each.split("/")))
-            settings[f"bias {each}"] = (settings["these"][0], bias)
-        with tempfile.TemporaryDirectory() as folder:
-            for name in arguments.recording:
-                material = (
-                    recordings.voices(arguments.voices, Path(folder))
-                    if name == "voices"
-                    else recordings.own(Path(name))
-                    if name.endswith(".flac")
-                    else recordings.demo(name)
-                )
-                columns = simulate(material, settings)
-                told = table(name, columns, material)
-                print(told)
-                if arguments.markdown:
-                    _write(arguments.markdown, f"{name}, {arguments.recognizer}", told)
-                if arguments.show:
-                    for column in columns:
-                        print(f"{column.name}:", *map(_line, column.captions), sep="\n  ")
-    except StarkError as error:
-        print(error, file=sys.stderr)
-        return 2
+    settings: dict[str, tuple[Settings, Bias | None]] = {"these": (_settings(common), None)}
+    for each in arguments.tries:
+        settings[each.replace(",", " ")] = (_settings([*common, *each.split(",")]), None)
+    for each in arguments.bias:
+        bias = Bias(*map(float, each.split("/")))
+        settings[f"bias {each}"] = (settings["these"][0], bias)
+    with tempfile.TemporaryDirectory() as folder:
+        for name in arguments.recording:
+            material = (
+                recordings.voices(arguments.voices, Path(folder))
+                if name == "voices"
+                else recordings.own(Path(name))
+                if name.endswith(".flac")
+                else recordings.demo(name)
+            )
+            columns = simulate(material, settings)
+            told = table(name, columns, material)
+            print(told)
+            if arguments.markdown:
+                _write(arguments.markdown, f"{name}, {arguments.recognizer}", told)
+            if arguments.show:
+                for column in columns:
+                    print(f"{column.name}:", *map(_line, column.captions), sep="\n  ")
     return 0
 
 
@@ -470,9 +467,7 @@ def _line(caption: History) -> str:
 
 
 def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("--recording", nargs="+", default=["sermon", "pauses"],
                         help="sermon, pauses, voices or FILE.flac")  # fmt: skip
     parser.add_argument("--voices", type=Path, default=bundled("demo", "voices"), metavar="FOLDER",

@@ -11,7 +11,6 @@ sentence's first and last word begin and end with it; in between a time is good 
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
@@ -23,7 +22,6 @@ from rich.progress import track
 
 from pipeline.config.loader import load
 from pipeline.config.schema import Settings, Vad
-from pipeline.core.errors import StarkError
 from pipeline.core.resources import bundled
 from pipeline.core.types import SAMPLE_RATE, Pcm
 from pipeline.dictionary.store import Dictionary
@@ -41,6 +39,7 @@ from scripts.bench.recordings import (
     times_file,
     utterances,
 )
+from scripts.support.command import parser_of, says_errors
 from scripts.support.voice_score import partners
 
 MODEL = "whisper-base"
@@ -153,22 +152,17 @@ def within(spoken: Sequence[SpokenWord], start_s: float, end_s: float) -> list[S
     ]
 
 
+@says_errors
 def main(argv: Sequence[str] | None = None) -> int:
     """Align, write the files; return the exit code."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("folder", type=Path, nargs="?", help="recordings with a voices.json")
     parser.add_argument("--models", default="", metavar="FOLDER", help="as models.directory has it")
     arguments = parser.parse_args(argv)
     flags = {"stt.model": MODEL, "stt.hotwords": False} | (
         {"models.directory": arguments.models} if arguments.models else {}
     )
-    try:
-        write(load(flags=flags).settings, arguments.folder)
-    except StarkError as error:
-        print(error, file=sys.stderr)
-        return 2
+    write(load(flags=flags).settings, arguments.folder)
     return 0
 
 

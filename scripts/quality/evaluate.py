@@ -48,6 +48,7 @@ from scripts.bench.machine import machine
 from scripts.quality import sides
 from scripts.quality.sides import Side
 from scripts.quality.stress import SAME_WORK, Stress, stress
+from scripts.support.command import parser_of
 
 EXITS = {"same": 0, "better": 0, "worse": 1, "cannot tell": 3}
 _LANGS = ("source", "target")
@@ -293,9 +294,7 @@ def _write(path: Path, content: bytes) -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     add = parser.add_argument
     add("--a", nargs="+", default=[], metavar="SIDE", help="what is held to be good (config.toml)")
     add("--b", nargs="+", metavar="SIDE", help="what is compared with it; without: A is scored")
