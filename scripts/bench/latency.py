@@ -24,13 +24,11 @@ from rich.console import Console
 from rich.progress import track
 
 from pipeline.core.resources import bundled
-from scripts.bench import recordings
+from scripts.bench import recordings, report_section
 from scripts.bench.live import LiveRun, run_live
 from scripts.bench.live_figures import Figure, figures
 from scripts.bench.machine import machine
 from scripts.bench.recordings import Material
-from scripts.bench.report_section import markdown, with_section
-from scripts.bench.report_section import show as show_table
 from scripts.support.command import parser_of, says_errors, write_json
 
 PREFACE = """
@@ -190,7 +188,7 @@ def title(result: dict[str, Any]) -> str:
 def section(result: dict[str, Any], preface: str = "") -> str:
     """Return a result's section of docs/BENCHMARKS.md."""
     notes = "".join(f"- {note}\n" for note in _notes(result))
-    return f"{title(result)}\n{preface}\n{markdown(result['rows'])}\n\n{notes}"
+    return f"{title(result)}\n{preface}\n{report_section.markdown(result['rows'])}\n\n{notes}"
 
 
 def write(file: Path, result: dict[str, Any]) -> None:
@@ -198,16 +196,13 @@ def write(file: Path, result: dict[str, Any]) -> None:
 
     The explanation of the figures stands under the first of these sections only.
     """
-    text = file.read_text("utf-8") if file.exists() else "# Benchmarks\n"
-    others = with_section(text, title(result), "")
-    preface = "" if PREFACE.strip() in others else PREFACE
-    told = section(result, preface)
-    file.write_text(with_section(text, title(result), told, behind="## Live: "), "utf-8")
+    preface = "" if report_section.is_explained(file, title(result), PREFACE) else PREFACE
+    report_section.write(file, title(result), section(result, preface), behind="## Live: ")
 
 
 def show(result: dict[str, Any]) -> None:
     """Print the table."""
-    show_table(result["rows"], title(result))
+    report_section.show(result["rows"], title(result))
     Console().print("; ".join(_notes(result)), style="dim")
 
 

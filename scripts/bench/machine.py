@@ -6,20 +6,17 @@ import os
 import platform
 from datetime import UTC, datetime
 from importlib.metadata import version
-from pathlib import Path
+
+from pipeline.tuning.hardware import cpu_name
 
 PACKAGES = ("faster-whisper", "ctranslate2", "llama-cpp-python", "onnxruntime")
 
 
 def machine() -> dict[str, str]:
     """Return date, processor, and the versions of what computes."""
-    cpu = next(
-        (line.partition(":")[2].strip() for line in Path("/proc/cpuinfo").read_text().splitlines()
-         if line.startswith("model name")), platform.processor(),
-    )  # fmt: skip
     return {
         "date": datetime.now(UTC).date().isoformat(),
-        "cpu": f"{cpu}, {os.cpu_count()} cores",
+        "cpu": f"{cpu_name()}, {os.cpu_count()} cores",
         "python": platform.python_version(),
         **{package: version(package) for package in PACKAGES},
     }

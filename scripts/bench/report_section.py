@@ -28,8 +28,17 @@ def show(rows: Sequence[Sequence[str]], title: str = "") -> None:
 
 def write(file: Path, title: str, new: str, *, behind: str = "", is_first: bool = False) -> None:
     """Put a section into a file, which is made if it is not there; see `with_section`."""
-    text = file.read_text("utf-8") if file.exists() else "# Benchmarks\n"
-    file.write_text(with_section(text, title, new, behind=behind, is_first=is_first), "utf-8")
+    new = with_section(_text_of(file), title, new, behind=behind, is_first=is_first)
+    file.write_text(new, "utf-8")
+
+
+def is_explained(file: Path, title: str, preface: str) -> bool:
+    """Whether a file has a preface already, in another section than that under `title`."""
+    return preface.strip() in with_section(_text_of(file), title, "")
+
+
+def _text_of(file: Path) -> str:
+    return file.read_text("utf-8") if file.exists() else "# Benchmarks\n"
 
 
 def with_section(

@@ -72,7 +72,7 @@ from pipeline.workers.translator import Translate
 from scripts.bench import recordings
 from scripts.bench.machine import machine
 from scripts.bench.recordings import Material, read_audio
-from scripts.bench.report_section import markdown, with_section
+from scripts.bench.report_section import is_explained, markdown, write
 from scripts.bench.sightings import (
     History,
     Sighting,
@@ -126,20 +126,25 @@ class Memory:
         return answer  # type: ignore[no-any-return]
 
 
-class RememberingRecognizer:
-    """A Recognizer that computes nothing twice: columns share most of what they ask."""
+class _Remembering:
+    """An engine that computes nothing twice: columns share most of what they ask."""
 
-    def __init__(self, engine: Recognizer) -> None:
-        self._engine = engine
+    degraded_reason = ""
+
+    def __init__(self, engine: Recognizer | Translator) -> None:
         self.name = engine.name
-        self.degraded_reason = ""
-        self.hotwords = engine.hotwords
+        self.load = engine.load
         self.is_cancelled = never
         self.memory = Memory()
 
-    def load(self) -> None:
-        """Load the engine. Raises ModelError."""
-        self._engine.load()
+
+class RememberingRecognizer(_Remembering):
+    """A Recognizer that computes nothing twice."""
+
+    def __init__(self, engine: Recognizer) -> None:
+        super().__init__(engine)
+        self._engine = engine
+        self.hotwords = engine.hotwords
 
     def recognize(self, pcm: Pcm, *, final: bool, prefix: Sequence[int] = ()) -> Recognition:
         """Return what the engine does. Raises EngineError."""
@@ -148,23 +153,16 @@ class RememberingRecognizer:
         return self.memory.ask(key, lambda: self._engine.recognize(pcm, final=final, prefix=prefix))
 
 
-class RememberingTranslator:
+class RememberingTranslator(_Remembering):
     """A Translator that computes nothing twice."""
 
     def __init__(self, engine: Translator) -> None:
+        super().__init__(engine)
         self._engine = engine
         self._own = engine.bias if isinstance(engine, Gemma) else None
         self.bias: Bias | None = None
         """What words that stand are worth to the final translator; None: as it has it."""
-        self.name = engine.name
-        self.degraded_reason = ""
         self.deadline_s = engine.deadline_s
-        self.is_cancelled = never
-        self.memory = Memory()
-
-    def load(self) -> None:
-        """Load the engine. Raises ModelError."""
-        self._engine.load()
 
     def translate(self, text: str, request: TranslationRequest = PLAIN) -> Translation:
         """Return what the engine does. Raises EngineError."""
@@ -453,12 +451,11 @@ def table(name: str, columns: Sequence[Column], material: Material) -> str:
 
 def _write(file: Path, name: str, told: str) -> None:
     """Put a table into a section of its own; the first of them has the explanation."""
-    text = file.read_text("utf-8") if file.exists() else "# Benchmarks\n"
     title = f"## Simulated: {name}"
-    preface = "" if PREFACE.strip() in with_section(text, title, "") else f"{PREFACE}\n"
+    preface = "" if is_explained(file, title, PREFACE) else f"{PREFACE}\n"
     about = machine()
     section = f"{title}\n{preface}\n{told}\n- {about['date']}, ctranslate2 {about['ctranslate2']}\n"
-    file.write_text(with_section(text, title, section, behind="## Simulated: "), "utf-8")
+    write(file, title, section, behind="## Simulated: ")
 
 
 def _line(caption: History) -> str:
