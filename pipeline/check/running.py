@@ -68,11 +68,7 @@ class RunningChecks:
         yield Check("level", doing, self._level)
 
     def _check_engine(
-        self,
-        role: Role,
-        engine: Recognizer | Translator,
-        ask: Callable[[], Passed],
-        lang: str = "",
+        self, role: Role, engine: Recognizer | Translator, ask: Callable[[], Passed], lang: str = ""
     ) -> Iterator[Check]:
         """Yield the checks of an engine; `lang` is that of an extra target."""
         process = process_of(engine)

@@ -149,10 +149,7 @@ class RichScreen(Screen):
         self._printed.put(
             Text.assemble(
                 *("The desk is at ", (page, "bold"), "; "),
-                *(
-                    ("stark-translate desk", "bold"),
-                    " opens it, and lets a tablet in",
-                ),
+                *(("stark-translate desk", "bold"), " opens it, and lets a tablet in"),
             )
         )
 

@@ -381,10 +381,7 @@ _CORRECTIONS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...]
         re.compile(r'=\s*"[^"]*\\'),
         lambda _: "write / in names of folders, or single quotes around them.",
     ),
-    (
-        re.compile(r"^\[[^\]]*$"),
-        lambda _: "a section ends with a bracket, such as [audio].",
-    ),
+    (re.compile(r"^\[[^\]]*$"), lambda _: "a section ends with a bracket, such as [audio]."),
     (
         re.compile(r"^([\w-]+)\s*:\s*(.+)$"),
         lambda found: f"write = for the colon: `{found[1]} = {found[2][:60]}`.",

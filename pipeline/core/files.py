@@ -262,11 +262,7 @@ def _whole_lines(path: Path) -> int:
 
 
 def _replace(
-    path: Path,
-    pieces: Iterable[bytes],
-    *,
-    lock: bool = False,
-    like: os.stat_result | None = None,
+    path: Path, pieces: Iterable[bytes], *, lock: bool = False, like: os.stat_result | None = None
 ) -> tuple[int, int]:
     """Replace a file in one step; return the new one's descriptor and size. Raises OSError.
 

@@ -20,13 +20,7 @@ from pipeline.core.percentiles import Spread, spread
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines.process.factory import final_translator, partial_translator, recognizer
 from pipeline.engines.protocols import Recognizer, Translator
-from pipeline.evaluation.paired_bootstrap import (
-    LIMITS,
-    TERMS,
-    compare,
-    compare_errors,
-    judged_on,
-)
+from pipeline.evaluation.paired_bootstrap import LIMITS, TERMS, compare, compare_errors, judged_on
 from pipeline.evaluation.word_errors import word_errors
 from pipeline.learning.data.folder import DataFolder, Ledger
 from pipeline.learning.data.terms import terms_in

@@ -38,9 +38,7 @@ def is_enough(decided: Sequence[tuple[T, bool]]) -> bool:
     return len(decided) >= ENOUGH and min(wrong, len(decided) - wrong) >= FEWEST
 
 
-def parted(
-    decided: Sequence[tuple[T, bool]],
-) -> tuple[list[tuple[T, bool]], list[tuple[T, bool]]]:
+def parted(decided: Sequence[tuple[T, bool]]) -> tuple[list[tuple[T, bool]], list[tuple[T, bool]]]:
     """Return the decisions to fit to, and the third of each kind that is held out."""
     ordered = sorted(decided, key=lambda each: each[1])
     return [each for n, each in enumerate(ordered) if n % 3], ordered[::3]

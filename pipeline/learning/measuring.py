@@ -100,9 +100,7 @@ def few_sentences(sets: Sequence[SentenceSet], count: int) -> list[SentenceSet]:
     """Return sets of at most `count` sentences each, from all over them; 0 is all."""
     return [
         replace(
-            each,
-            sentences=_spread(each.sentences, count),
-            meanings=_spread(each.meanings, count),
+            each, sentences=_spread(each.sentences, count), meanings=_spread(each.meanings, count)
         )
         for each in sets
     ]

@@ -26,15 +26,7 @@ from pipeline.core.types import (
     Transcript,
     Word,
 )
-from pipeline.records.quality import (
-    Flag,
-    Measures,
-    Quality,
-    agreement,
-    flags,
-    judge,
-    probability,
-)
+from pipeline.records.quality import Flag, Measures, Quality, agreement, flags, judge, probability
 from pipeline.text.local_agreement import normalized_erasure
 
 

@@ -27,18 +27,12 @@ from pipeline.review.report_tables import (
     troubles,
     uncovered,
 )
-from pipeline.review.report_timeline import (
-    ReportedSession,
-    session_timeline,
-)
+from pipeline.review.report_timeline import ReportedSession, session_timeline
 from pipeline.review.wording import GRADES, filter_reason
 from pipeline.session.reader import started
 
 _SHARES = ((0.95, "Nearly all"), (0.7, "Most"), (0.4, "About half"), (0.1, "Some"), (0.0, "Few"))
-_TROUBLES = {
-    "records-dropped": "records lost",
-    "source": "microphone lost",
-}
+_TROUBLES = {"records-dropped": "records lost", "source": "microphone lost"}
 
 
 @dataclass(frozen=True, slots=True)

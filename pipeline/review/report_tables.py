@@ -164,12 +164,7 @@ def reviewed(session: ReportedSession) -> Markup:
     outcomes = Counter(decided.outcome for decided in session.decisions)
     counted = ", ".join(f"{count} {outcome}" for outcome, count in outcomes.most_common())
     return render_part(
-        _TEMPLATE,
-        "reviewed",
-        session=session,
-        total=outcomes.total(),
-        counted=counted,
-        rows=rows,
+        _TEMPLATE, "reviewed", session=session, total=outcomes.total(), counted=counted, rows=rows
     )
 
 

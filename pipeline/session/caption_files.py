@@ -78,12 +78,7 @@ class Transcripts:
     """The files of a session, three for each of its languages."""
 
     def __init__(
-        self,
-        folder: Path,
-        langs: Mapping[Side, str],
-        journal: str = JOURNAL,
-        *,
-        keep: bool = False,
+        self, folder: Path, langs: Mapping[Side, str], journal: str = JOURNAL, *, keep: bool = False
     ) -> None:
         """Make those of `langs`, which hold the captions of a journal. Raises OSError.
 

@@ -102,10 +102,7 @@ def steps(role: Role, settings: Settings, machine: Machine, layers: int = 0) -> 
         places: list[Values] = [{"stt.device": "cpu", "stt.compute_type": own}]
         if machine.cuda:
             places.append({"stt.device": "cuda", "stt.compute_type": "int8_float16"})
-        return [
-            Step(tuple(places)),
-            _threads("stt.threads", machine.cores, stt.threads),
-        ]
+        return [Step(tuple(places)), _threads("stt.threads", machine.cores, stt.threads)]
     # Half of the layers, for a GPU whose memory is too small for all.
     on_gpu = dict.fromkeys([0, layers // 2, -1]) if machine.llama_gpu else [0]
     # llama.cpp's threads wait by spinning, and the recognizer works at the same time.

@@ -19,10 +19,7 @@ from pipeline.core.resources import bundled
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines.llama_cpp import llama
 from pipeline.engines.process import factory
-from pipeline.engines.process.engine_process import (
-    RecognizerProcess,
-    TranslatorProcess,
-)
+from pipeline.engines.process.engine_process import RecognizerProcess, TranslatorProcess
 from pipeline.engines.specification import FINAL, QUICK
 from pipeline.evaluation.golden_sentence import read_golden
 from pipeline.models.automatic import recognizer_name, translator_name
@@ -264,12 +261,7 @@ def conclude(done: Tuning, settings: Settings, machine: Machine, *, complete: bo
         for role in figures
     ]
     verdicts = [
-        judge(
-            role,
-            each,
-            settings,
-            find_smaller(role, each, sizes[role], settings, models),
-        )
+        judge(role, each, settings, find_smaller(role, each, sizes[role], settings, models))
         for role, each in figures.items()
     ]
     if complete:  # sums over engines that were not all measured would be too small

@@ -121,11 +121,7 @@ def _run(
     for name in track(turns, f"running {material.name}", console=Console(stderr=True)):
         found[name].append(
             run_live(
-                material.audio,
-                arguments.pace,
-                candidates[name],
-                folder,
-                with_glass=arguments.glass,
+                material.audio, arguments.pace, candidates[name], folder, with_glass=arguments.glass
             )
         )
     return found

@@ -171,6 +171,5 @@ def read(path: Path) -> Side:
         raise UsageError("run-unreadable", f"{path}: {error.strerror}.") from None
     except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
         raise UsageError(
-            "run-unreadable",
-            f"{path} is not what --json of this script writes: {error!r}.",
+            "run-unreadable", f"{path} is not what --json of this script writes: {error!r}."
         ) from None

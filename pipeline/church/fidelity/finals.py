@@ -40,10 +40,7 @@ _LIMITS = [words.limits for words in _NEGATION.values() if words.limits]
 
 
 def checked(
-    caption: Caption,
-    church: Church,
-    glossary: Glossary | None = None,
-    names: Collection[str] = (),
+    caption: Caption, church: Church, glossary: Glossary | None = None, names: Collection[str] = ()
 ) -> Caption:
     """Return a final caption with its repairs, and what was found.
 

@@ -267,12 +267,7 @@ class Download:
         """Pull a model from the first source that has it. Raises ModelError."""
         try:
             return download.obtain(
-                name,
-                store,
-                revision,
-                accept=self.accept,
-                begin=self._begin,
-                on_failure=self._fail,
+                name, store, revision, accept=self.accept, begin=self._begin, on_failure=self._fail
             )
         except KeyboardInterrupt:
             self._bars.stop()  # first: it redraws over what is printed

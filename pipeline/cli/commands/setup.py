@@ -214,12 +214,7 @@ def _show(console: Console, proposed: Proposal, library: ModelLibrary) -> None:
 
 
 def _obtain(
-    proposed: Proposal,
-    library: ModelLibrary,
-    source: str,
-    targets: Sequence[str],
-    *,
-    accept: bool,
+    proposed: Proposal, library: ModelLibrary, source: str, targets: Sequence[str], *, accept: bool
 ) -> dict[Role, str]:
     """Pull what is proposed; what cannot be had is replaced by the starter. Says why.
 

@@ -26,10 +26,7 @@ from pipeline.protocol.caption import CaptionMessage
 from pipeline.protocol.messages import PreviewMessage, Rewritten, RuleMessage
 from pipeline.records.events import RuleEvent
 
-_CODES = {
-    "dictionary-duplicate-phrase": "rule-exists",
-    "dictionary-rule-gone": "rule-gone",
-}
+_CODES = {"dictionary-duplicate-phrase": "rule-exists", "dictionary-rule-gone": "rule-gone"}
 
 _HELD = -2
 """Stands for what is held among the ids of captions whose steps can be undone."""

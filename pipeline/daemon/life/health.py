@@ -27,11 +27,7 @@ class Health:
     """Reads it off the parts whenever it is asked."""
 
     def __init__(
-        self,
-        context: DaemonContext,
-        engines: Engines,
-        group: WorkerGroup,
-        targets: Targets,
+        self, context: DaemonContext, engines: Engines, group: WorkerGroup, targets: Targets
     ) -> None:
         self._facts = context.facts
         self._announcer = context.announcer

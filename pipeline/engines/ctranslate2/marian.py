@@ -57,13 +57,7 @@ class Marian:
     deadline_s = math.inf
 
     def __init__(
-        self,
-        path: Path,
-        *,
-        threads: int = 1,
-        section: str = "",
-        beam: int = 1,
-        target: str = "",
+        self, path: Path, *, threads: int = 1, section: str = "", beam: int = 1, target: str = ""
     ) -> None:
         """Take the settings. `section`: see `EngineSpec`."""
         self.target = target  # may change between calls

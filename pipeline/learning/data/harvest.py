@@ -26,13 +26,7 @@ from pipeline.records.utterance import UtteranceRecord
 from pipeline.review.store import Reviewed, read_decisions
 from pipeline.session.reader import Session, read_session_lines
 from pipeline.session.recordings import recording_path
-from pipeline.session.training_pairs import (
-    OPERATOR,
-    Pair,
-    follow_edit,
-    operator_edits,
-    pair_of,
-)
+from pipeline.session.training_pairs import OPERATOR, Pair, follow_edit, operator_edits, pair_of
 
 SCORED = "quality.jsonl"
 _QUALITY = TypeAdapter(QualityRecord)

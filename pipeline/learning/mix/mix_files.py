@@ -16,11 +16,7 @@ from pipeline.core.files import write_whole
 from pipeline.core.resources import bundled
 from pipeline.dictionary.glossary import Term
 from pipeline.dictionary.rules import Rule, key
-from pipeline.learning.data.corpora import (
-    read_columns,
-    read_general,
-    shipped_bibles,
-)
+from pipeline.learning.data.corpora import read_columns, read_general, shipped_bibles
 from pipeline.learning.data.folder import CONFUSIONS, PAIRS, DataFolder
 from pipeline.learning.data.pairs import LearningPair, pair_line
 from pipeline.learning.data.terms import Confusion

@@ -116,12 +116,7 @@ def _figures(runs: list[dict[str, Any]]) -> dict[str, Any]:
     summed = ("missed", "lost", "cut_off", "flooding", "wrong_tokens")
     return {
         "delivered": len(times),
-        "delivery_ms": {
-            "p50": took.p50,
-            "p95": took.p95,
-            "p99": took.p99,
-            "most": took.max,
-        },
+        "delivery_ms": {"p50": took.p50, "p95": took.p95, "p99": took.p99, "most": took.max},
         "hub_cpu_share": round(float(np.mean([told["cpu_share"] for told in runs])), 3),
         **{key: int(sum(told[key] for told in runs)) for key in summed},
     }

@@ -79,10 +79,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     logs.configure("error", "auto")
     given = dict(each.partition("=")[::2] for each in arguments.set)
     asked = chosen(
-        meaning.read(arguments.sentences),
-        arguments.lang,
-        kinds=arguments.kind,
-        most=arguments.most,
+        meaning.read(arguments.sentences), arguments.lang, kinds=arguments.kind, most=arguments.most
     )
     used = {lang: settings_for(lang, given) for lang in arguments.lang}
     # All of them first: a wrong setting is told before anything is translated.
