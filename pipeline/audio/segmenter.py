@@ -237,7 +237,6 @@ class Segmenter:
         return len(closed.stretch) >= _REOPENED_SHARE * self._limit_blocks
 
     def _due(self, opened: Stretch) -> list[Utterance]:
-        """Return what the newest block has made due."""
         silence = opened.silence
         # The end goes first: a partial or a cut of what is over would only be thrown away.
         if silence >= self._silence_blocks + self._held_blocks:

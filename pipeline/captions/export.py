@@ -154,7 +154,6 @@ def paragraphs(captions: Sequence[CaptionMessage]) -> list[list[CaptionMessage]]
 
 
 def _by_side(paragraph: Sequence[CaptionMessage], sides: Sequence[Side]) -> list[list[str]]:
-    """Return the texts of a paragraph for each side."""
     every = [[plain(getattr(m, side).text) for m in paragraph] for side in sides]
     return [[text for text in texts if text] for texts in every]
 

@@ -84,7 +84,6 @@ class EngineChecks:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """End the engines."""
         for engine in self._engines:
             engine.close()
 

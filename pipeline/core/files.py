@@ -201,7 +201,6 @@ class LineFile:
         """Lines dropped because the queue was full."""
 
     def __len__(self) -> int:
-        """Return how many lines are queued."""
         return len(self._waiting)
 
     def add(self, line: bytes) -> None:

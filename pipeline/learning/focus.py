@@ -79,7 +79,6 @@ def terms_misheard(pairs: Iterable[LearningPair]) -> tuple[Counter[str], Counter
 
 
 def _terms(pairs: Iterable[LearningPair]) -> tuple[TermFocus, ...]:
-    """Return the terms that were misheard most."""
     said, misheard = terms_misheard(pairs)
     ranked = sorted(
         misheard, key=lambda term: (-misheard[term], -misheard[term] / said[term], term)

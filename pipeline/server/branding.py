@@ -76,7 +76,6 @@ def branding_at_start(church: Church) -> Branding:
 
 
 def _logo(path: Path) -> tuple[bytes, str]:
-    """Return a logo's bytes and type."""
     try:
         if not path.is_file():
             raise ServerError(

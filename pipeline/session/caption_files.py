@@ -213,7 +213,6 @@ class CaptionFiles:
         self.transcripts = Transcripts(folder, langs, journal, keep=keep)
 
     def __len__(self) -> int:
-        """Return how many lines of the journal wait for the disk."""
         return len(self.journal)
 
     def add(self, message: CaptionMessage) -> None:
@@ -256,7 +255,6 @@ class CaptionsByLanguage:
             self.files[lang] = CaptionFiles(folder, journal_name(lang), {"target": lang}, keep=keep)
 
     def __len__(self) -> int:
-        """Return how many lines of journals wait for the disk."""
         return sum(map(len, self.files.values()))
 
     @property

@@ -45,7 +45,6 @@ class Worker(Thread):
         self._begun.set()
 
     def _live(self) -> None:
-        """Load, wait, work, report."""
         error: BaseException | None = None
         try:
             self.load()

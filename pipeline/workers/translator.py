@@ -311,7 +311,6 @@ class Translate(Worker):
         return max(usable, key=weight, default=(found[0], None))
 
     def _given(self, caption: Caption) -> str:
-        """Return the text that the translators got."""
         said = caption.transcript
         return given(said.text, said.lang, self.settings.church)
 

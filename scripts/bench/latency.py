@@ -115,7 +115,6 @@ def _run(
     arguments: argparse.Namespace,
     folder: Path,
 ) -> dict[str, list[LiveRun]]:
-    """Run all candidates in turns."""
     found: dict[str, list[LiveRun]] = {name: [] for name in candidates}
     turns = [name for _ in range(arguments.runs) for name in candidates]
     for name in track(turns, f"running {material.name}", console=Console(stderr=True)):

@@ -72,7 +72,6 @@ class DisplayServer:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close the hub and end its thread."""
         self.close()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(10)

@@ -130,7 +130,6 @@ class OperatorServer(DisplayServer):
         self._port = self._running().port
 
     def __exit__(self, *problem: object) -> None:
-        """Close the hub, the record and the thread."""
         super().__exit__(*problem)
         self._recorder.close(10)
 

@@ -89,13 +89,11 @@ class Reviewing:
         self._thread = threading.Thread(target=self._loop.run_forever, name="review")
 
     def __enter__(self) -> Self:
-        """Serve it."""
         self._thread.start()
         self.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Stop, and end the thread."""
         self.stop()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(10)

@@ -87,7 +87,6 @@ class Passages:
     """Follows what is said, utterance by utterance. Times are seconds of the session's audio."""
 
     def __init__(self, index: VerseIndex, lang: str) -> None:
-        """`lang` is the language that is spoken."""
         self._index = index
         self._lang = lang
         self._said: deque[_Said] = deque()

@@ -177,7 +177,6 @@ def running_services() -> list[psutil.Process]:
 
 
 def _parts(needs: Sequence[Need], here: Place, *, ok: bool) -> Table:
-    """Return the table of what the settings' models need."""
     table = Table("with these settings", title="Needed, worked out", title_justify="left")
     for place in ("GPU", "RAM"):
         table.add_column(place, justify="right")
@@ -198,7 +197,6 @@ def _parts(needs: Sequence[Need], here: Place, *, ok: bool) -> Table:
 
 
 def _table(place: Place, levels: Sequence[Level]) -> Table:
-    """Return the table of all final translators at one place."""
     free = human_size(place.gpu_bytes if place.has_gpu else place.ram_bytes)
     title = f"All on {place.name}, {free} {'of memory' if place.has_gpu else 'free'}"
     table = Table("final translator", title=title, title_justify="left")

@@ -192,7 +192,6 @@ def _verify(arguments: argparse.Namespace) -> int:
 
 
 def _faults(store: ModelLibrary, name: str) -> list[str]:
-    """Return the faults of a model, after reading all of it."""
     try:
         manifest = store.manifest(name)
     except ModelError as error:

@@ -201,7 +201,6 @@ class _Questions:
 
 
 def _show(console: Console, proposed: Proposal, library: ModelLibrary) -> None:
-    """Show which models are proposed, and what there is to download."""
     table = Table(title="Models for this machine, calculated", title_justify="left")
     for title in ("for", "model", "download"):
         table.add_column(title)
@@ -267,7 +266,6 @@ def _index(source: str) -> bool:
 
 
 def _conclude(console: Console, loaded: Loaded, obtained: Mapping[Role, str]) -> None:
-    """Say what comes next, and where captions will be read."""
     settings = loaded.settings
     if obtained.get("gemma", STARTER) == STARTER:
         console.print(Text(f"{TRIAL} {_BETTER}", "yellow"))

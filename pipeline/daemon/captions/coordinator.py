@@ -34,7 +34,6 @@ class CaptionCoordinator:
     """Follows every utterance from its first partial to its record, and tells the sinks."""
 
     def __init__(self, context: DaemonContext, target: Target) -> None:
-        """`target`: the language whose captions these are."""
         self._lang = target.lang
         self._is_first = target is context.targets[0]
         self._facts = context.facts

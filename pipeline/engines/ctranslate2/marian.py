@@ -206,7 +206,6 @@ class Marian:
         return replace(made, parts=(told,))
 
     def _alternatives(self, result: Any) -> tuple[Alternative, ...]:
-        """Return what a beam has found."""
         if len(result.hypotheses) == 1:
             return ()
         found = zip(map(self._target.decode, result.hypotheses), result.scores, strict=True)

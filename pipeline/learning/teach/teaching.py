@@ -121,7 +121,6 @@ def _translated(translator: Translator, source: str) -> str:
 
 
 def _teacher_gone(teacher: str, error: EngineError) -> LearningError:
-    """Return the error for a teacher that does not answer."""
     return LearningError(
         "teacher-gone",
         f"{teacher} does not translate any more: {error.message} What it has translated is kept.",

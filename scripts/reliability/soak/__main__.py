@@ -87,7 +87,6 @@ async def soak(arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
 
 
 async def _address(process: asyncio.subprocess.Process) -> tuple[asyncio.StreamReader, str]:
-    """Return the program's log and where it serves."""
     log = process.stderr
     while log is not None and (line := await log.readline()):
         found = orjson.loads(line) if line.startswith(b"{") else {}
