@@ -314,11 +314,24 @@ class AudioFile:
         )
 
 
-def _try(path: Path, channel: int) -> None:
+def fast_blocks(path: Path | str, *, channel: int = 0) -> Iterator[AudioBlock]:
+    """Yield the blocks of a file as fast as they are taken. Raises AudioError."""
     file = AudioFile(path, channel=channel, pace="fast")
     file.open()
-    next(file.blocks(), None)
-    file.close()
+    try:
+        yield from file.blocks()
+    finally:
+        file.close()
+
+
+def read_audio(path: Path) -> Pcm:
+    """Return a file's samples at 16 kHz, shape (n,), in whole blocks. Raises AudioError."""
+    blocks = [block.pcm for block in fast_blocks(path)]
+    return np.concatenate(blocks) if blocks else np.zeros(0, np.float32)
+
+
+def _try(path: Path, channel: int) -> None:
+    next(fast_blocks(path, channel=channel), None)
 
 
 def write_flac(path: Path, pcm: Pcm) -> None:

@@ -8,10 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 import orjson
 
-from pipeline.audio.file import AudioFile
+from pipeline.audio.file import read_audio
 from pipeline.core.errors import SessionError
 from pipeline.core.types import SAMPLE_RATE, Pcm
 from pipeline.text.words import words
@@ -67,10 +66,4 @@ def read_golden(path: Path) -> Golden:
             f"{path} is not the golden sentence: {error!r}.",
             "Install the program again.",
         ) from None
-    source = AudioFile(audio, pace="fast")
-    source.open()
-    try:
-        pcm = np.concatenate([block.pcm for block in source.blocks()])
-    finally:
-        source.close()
-    return Golden(pcm, text, must, spoken)
+    return Golden(read_audio(audio), text, must, spoken)

@@ -7,13 +7,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
-import numpy as np
 import orjson
 
-from pipeline.audio.file import AudioFile
 from pipeline.core.errors import LearningError
 from pipeline.core.resources import bundled
-from pipeline.core.types import Pcm
 from pipeline.evaluation.meaning import Meaning
 from pipeline.evaluation.meaning import read as read_meanings
 from pipeline.evaluation.reference import read_voices
@@ -133,17 +130,6 @@ def _own_sound(data: DataFolder) -> list[Spoken]:
     # Without any the file need not be there.
     every = _read_metadata(data.path / FOLDER) if held_out else []
     return [each for each in every if each.file.name in held_out]
-
-
-def read_sound(path: Path) -> Pcm:
-    """Return all samples of a file at 16 kHz. Raises AudioError."""
-    source = AudioFile(path, channel=0, pace="fast")
-    source.open()
-    try:
-        blocks = [block.pcm for block in source.blocks()]
-    finally:
-        source.close()
-    return np.concatenate(blocks) if blocks else np.zeros(0, np.float32)
 
 
 def _sentences(

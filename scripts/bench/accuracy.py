@@ -23,6 +23,7 @@ import numpy as np
 from rich.console import Console
 from rich.progress import track
 
+from pipeline.audio.file import read_audio
 from pipeline.audio.level import level_dbfs
 from pipeline.config.loader import load
 from pipeline.config.schema import Settings
@@ -33,7 +34,7 @@ from pipeline.engines.process.factory import recognizer
 from pipeline.evaluation.reference import read_voices
 from pipeline.text.hallucinations import reason
 from scripts.bench.machine import machine
-from scripts.bench.recordings import read_audio, utterances
+from scripts.bench.recordings import utterances
 from scripts.bench.report_section import markdown, show, write
 from scripts.support.command import parser_of, says_errors
 from scripts.support.voice_score import score_text

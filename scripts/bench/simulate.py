@@ -27,6 +27,7 @@ import numpy as np
 from rich.console import Console
 from rich.progress import track
 
+from pipeline.audio.file import read_audio
 from pipeline.audio.segmenter import Segmenter
 from pipeline.audio.silero_vad import Silero
 from pipeline.captions.board import CaptionBoard
@@ -71,7 +72,7 @@ from pipeline.workers.transcriber import Transcribe
 from pipeline.workers.translator import Translate
 from scripts.bench import recordings
 from scripts.bench.machine import machine
-from scripts.bench.recordings import Material, read_audio
+from scripts.bench.recordings import Material
 from scripts.bench.report_section import is_explained, markdown, write
 from scripts.bench.sightings import (
     History,

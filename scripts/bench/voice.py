@@ -46,6 +46,7 @@ import soundfile
 from rich.console import Console
 from rich.progress import track
 
+from pipeline.audio.file import read_audio
 from pipeline.captions.board import CaptionBoard
 from pipeline.church.fidelity import numbers
 from pipeline.core.errors import ModelError, StarkError
@@ -67,7 +68,6 @@ from pipeline.voice.voice import STEP_S
 from scripts.bench import report_section
 from scripts.bench.live import Display, began_s, environment
 from scripts.bench.machine import machine
-from scripts.bench.recordings import read_audio
 from scripts.support.captions import caption
 from scripts.support.display_server import DisplayServer
 from scripts.support.paths import ROOT

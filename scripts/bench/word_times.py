@@ -20,6 +20,7 @@ from typing import Any
 from rich.console import Console
 from rich.progress import track
 
+from pipeline.audio.file import read_audio
 from pipeline.config.loader import load
 from pipeline.config.schema import Settings, Vad
 from pipeline.core.resources import bundled
@@ -31,14 +32,7 @@ from pipeline.evaluation.reference import read_recording, read_voices
 from pipeline.models.library import ModelLibrary
 from pipeline.models.resolve import resolve
 from pipeline.text.words import words
-from scripts.bench.recordings import (
-    SpokenWord,
-    WordTimes,
-    moved,
-    read_audio,
-    times_file,
-    utterances,
-)
+from scripts.bench.recordings import SpokenWord, WordTimes, moved, times_file, utterances
 from scripts.support.command import parser_of, says_errors
 from scripts.support.voice_score import partners
 
