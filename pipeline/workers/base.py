@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from pipeline.core.errors import EngineError, ModelCrashError, ModelError, without_resources
 from pipeline.core.reports import Emit, Fault, WorkerEnded, WorkerReady
 from pipeline.core.threads import Thread
+from pipeline.engines.protocols import Translator
 
 FAULTS_IN_A_ROW = 5
 """So many engine errors without a success between them mean that the engine is gone."""
@@ -67,6 +68,17 @@ class Worker(Thread):
         """Report an engine error that costs one utterance."""
         self._faults += 1
         self.emit(Fault(self.name, error.code, error.message))
+
+    def may_use(self, translator: Translator) -> bool:
+        """Load a translator; report one that is broken. Raises ModelError for wrong settings."""
+        try:
+            translator.load()
+        except ModelError as error:
+            if not is_unusable(error):
+                raise
+            self.emit(Fault(self.name, error.code, error.message))
+            return False
+        return True
 
     def note_success(self) -> None:
         """Note a success: errors before it no longer count."""

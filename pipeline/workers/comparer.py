@@ -11,11 +11,11 @@ import queue
 import time
 from pathlib import Path
 
-from pipeline.core.errors import EngineError, EngineGoneError, ModelError
+from pipeline.core.errors import EngineError, EngineGoneError
 from pipeline.core.reports import Emit, Fault
 from pipeline.core.types import Caption, Comparison, Span
 from pipeline.engines.protocols import Translator
-from pipeline.workers.base import Worker, is_unusable
+from pipeline.workers.base import Worker
 
 LIMIT = 16
 """Captions that may wait."""
@@ -51,13 +51,7 @@ class Compare(Worker):
 
     def load(self) -> None:
         """Load the translator. A broken one is reported, and nothing is compared."""
-        try:
-            self._translator.load()
-        except ModelError as error:
-            if not is_unusable(error):
-                raise  # a mistake in the settings
-            self.emit(Fault(self.name, error.code, error.message))
-            self._useless = True
+        self._useless = not self.may_use(self._translator)
 
     def work(self) -> None:
         """Compare until the end comes."""

@@ -12,7 +12,7 @@ from typing import TypeAlias
 from pipeline.church.fidelity.given_text import given, prepare
 from pipeline.config.schema import Settings
 from pipeline.core.backoff import Backoff
-from pipeline.core.errors import EngineCancelledError, EngineError, EngineGoneError, ModelError
+from pipeline.core.errors import EngineCancelledError, EngineError, EngineGoneError
 from pipeline.core.languages import language
 from pipeline.core.reports import Emit, Fault, Retranslated
 from pipeline.core.standing import Standing
@@ -24,7 +24,7 @@ from pipeline.records.quality import agreement
 from pipeline.text.language_check import OutputLanguage, gibberish
 from pipeline.text.local_agreement import revised_words
 from pipeline.text.sentences import HALF, split
-from pipeline.workers.base import FAULTS_IN_A_ROW, Worker, WorkLog, is_unusable
+from pipeline.workers.base import FAULTS_IN_A_ROW, Worker, WorkLog
 from pipeline.workers.degradation import Degradation
 from pipeline.workers.queues import Draft, DraftQueue, Retranslation
 from pipeline.workers.steps import as_final, blend, translate
@@ -118,12 +118,7 @@ class Translate(Worker):
     def load(self) -> None:
         """Load the translator. A broken one is reported, and drafts become finals."""
         prepare(self.settings.translate.spoken)
-        try:
-            self._translator.load()
-        except ModelError as error:
-            if not is_unusable(error):
-                raise  # a mistake in the settings
-            self.emit(Fault(self.name, error.code, error.message))
+        if not self.may_use(self._translator):
             self._backoff.give_up()
             return
         if self._translator.degraded_reason:
