@@ -30,7 +30,7 @@ from pipeline.engines.remote.openai import OpenAi
 from pipeline.engines.remote.openai_speech import OpenAiSpeech
 from pipeline.engines.specification import FINAL, QUICK, SECOND, EngineSpec, Part
 from pipeline.engines.speech.espeak import RATE_HZ
-from pipeline.evaluation.golden_sentence import Golden, read_golden
+from pipeline.evaluation.reference import Golden, read_golden
 from pipeline.models.identity import advice, fingerprint
 from pipeline.models.registry import Role
 from pipeline.text.language_check import gibberish

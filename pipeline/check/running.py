@@ -26,7 +26,7 @@ from pipeline.engines.protocols import Recognizer, Translator
 from pipeline.models.identity import advice, fingerprint
 from pipeline.models.registry import Role
 from pipeline.tuning.verdicts import HEADROOM_BYTES
-from pipeline.workers.engines import Engines
+from pipeline.workers.base import Engines
 
 Listen = Callable[[float], Heard]
 """Listens for that many seconds. Raises AudioError where nothing is heard on purpose."""

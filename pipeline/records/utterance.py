@@ -27,7 +27,7 @@ from pipeline.core.types import (
     Word,
 )
 from pipeline.records.quality import Flag, Measures, Quality, agreement, flags, judge, probability
-from pipeline.text.local_agreement import normalized_erasure
+from pipeline.text.commit_policy import normalized_erasure
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

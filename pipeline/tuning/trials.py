@@ -21,7 +21,7 @@ from pipeline.engines.llama_cpp import llama
 from pipeline.engines.process import factory
 from pipeline.engines.process.engine_process import RecognizerProcess, TranslatorProcess
 from pipeline.engines.specification import FINAL, QUICK
-from pipeline.evaluation.golden_sentence import read_golden
+from pipeline.evaluation.reference import read_golden
 from pipeline.models.automatic import recognizer_name, translator_name
 from pipeline.models.library import ModelLibrary
 from pipeline.models.registry import KEYS, Role

@@ -21,8 +21,8 @@ from pipeline.dictionary.glossary_store import GlossaryStore
 from pipeline.engines.process.sharing import is_there
 from pipeline.engines.protocols import Scorer, TranslationRequest, Translator
 from pipeline.records.quality import agreement
+from pipeline.text.commit_policy import revised_words
 from pipeline.text.language_check import OutputLanguage, gibberish
-from pipeline.text.local_agreement import revised_words
 from pipeline.text.sentences import HALF, split
 from pipeline.workers.base import FAULTS_IN_A_ROW, Worker, WorkLog
 from pipeline.workers.degradation import Degradation

@@ -33,9 +33,8 @@ from pipeline.dictionary.store import Dictionary
 from pipeline.engines.process.factory import recognizer
 from pipeline.evaluation.reference import read_voices
 from pipeline.text.hallucinations import reason
-from scripts.bench.machine import machine
 from scripts.bench.recordings import utterances
-from scripts.bench.report_section import markdown, show, write
+from scripts.bench.report_section import machine, markdown, show, write
 from scripts.support.command import parser_of, says_errors
 from scripts.support.voice_score import score_text
 

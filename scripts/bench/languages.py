@@ -27,7 +27,7 @@ from pipeline.models.resolve import resolve
 from pipeline.session.reader import read_journal
 from scripts.bench import recordings, report_section
 from scripts.bench.live import LiveRun, run_live
-from scripts.bench.machine import machine
+from scripts.bench.report_section import machine
 from scripts.support.command import parser_of, says_errors
 
 TITLE = "## Several languages"

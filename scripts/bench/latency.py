@@ -27,8 +27,8 @@ from pipeline.core.resources import bundled
 from scripts.bench import recordings, report_section
 from scripts.bench.live import LiveRun, run_live
 from scripts.bench.live_figures import Figure, figures
-from scripts.bench.machine import machine
 from scripts.bench.recordings import Material
+from scripts.bench.report_section import machine
 from scripts.support.command import parser_of, says_errors, write_json
 
 PREFACE = """

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import platform
 import re
 from collections.abc import Sequence
+from datetime import UTC, datetime
+from importlib.metadata import version
 from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
+
+from pipeline.tuning.hardware import cpu_name
 
 
 def markdown(rows: Sequence[Sequence[str]]) -> str:
@@ -62,3 +68,16 @@ def with_section(
         return f"{text.rstrip()}\n\n{new}" if text.strip() else new
     rest = text[old.end() :]
     return text[: old.start()] + new + (f"\n{rest}" if rest else "")
+
+
+PACKAGES = ("faster-whisper", "ctranslate2", "llama-cpp-python", "onnxruntime")
+
+
+def machine() -> dict[str, str]:
+    """Return date, processor, and the versions of what computes."""
+    return {
+        "date": datetime.now(UTC).date().isoformat(),
+        "cpu": f"{cpu_name()}, {os.cpu_count()} cores",
+        "python": platform.python_version(),
+        **{package: version(package) for package in PACKAGES},
+    }

@@ -71,9 +71,8 @@ from pipeline.workers.queues import DRAFT_LIMIT, DraftQueue, UtteranceQueue
 from pipeline.workers.transcriber import Transcribe
 from pipeline.workers.translator import Translate
 from scripts.bench import recordings
-from scripts.bench.machine import machine
 from scripts.bench.recordings import Material
-from scripts.bench.report_section import is_explained, markdown, write
+from scripts.bench.report_section import is_explained, machine, markdown, write
 from scripts.bench.sightings import (
     History,
     Sighting,

@@ -44,10 +44,9 @@ from pipeline.evaluation import paired_bootstrap as comparison
 from pipeline.evaluation import sentences as data
 from pipeline.evaluation.paired_bootstrap import Difference
 from pipeline.evaluation.sentences import Sentence
-from scripts.bench.machine import machine
+from scripts.bench.report_section import machine
 from scripts.quality import sides
-from scripts.quality.sides import Side
-from scripts.quality.stress import SAME_WORK, Stress, stress
+from scripts.quality.sides import SAME_WORK, Side, Stress, stress
 from scripts.support.command import parser_of
 
 EXITS = {"same": 0, "better": 0, "worse": 1, "cannot tell": 3}

@@ -17,8 +17,7 @@ from pipeline.protocol.commands import CommandMessage
 from pipeline.server.hub import Hub
 from pipeline.server.streams.voice_streams import VoiceStreams
 from pipeline.session.past_services import PastServices
-from scripts.support.captions import caption
-from scripts.support.records import health_record
+from scripts.support.records import caption, health_record
 
 T = TypeVar("T")
 

@@ -23,7 +23,7 @@ from pipeline.daemon.desk.service_notes import ServiceNotes
 from pipeline.dictionary.store import Dictionary
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.session.recorder import SessionRecorder
-from scripts.support.hearing import FakeHearing, idle_workers
+from scripts.support.operator_server import FakeHearing, idle_workers
 
 
 def utterance(id: int = 1) -> Utterance:  # noqa: A002

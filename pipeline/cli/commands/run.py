@@ -42,7 +42,7 @@ from pipeline.models.automatic import FIRST, names_in_use, recognizer_name
 from pipeline.models.registry import STARTER as STARTER_MODEL
 from pipeline.session.reader import read_journal, start_utc
 from pipeline.session.retention import discard_failed_start, discard_if_empty, give_back_notes
-from pipeline.workers.engines import Engines, TargetEngines
+from pipeline.workers.base import Engines, TargetEngines
 
 log = structlog.get_logger()
 

@@ -41,8 +41,8 @@ from pipeline.dictionary.store import Dictionary
 from pipeline.models.identity import used_models
 from pipeline.models.integrity import BackgroundHashing
 from pipeline.records.events import BrokenEvent, EndEvent, ModelsEvent
+from pipeline.workers.base import Engines
 from pipeline.workers.degradation import Rung
-from pipeline.workers.engines import Engines
 from pipeline.workers.group import WorkerGroup
 
 

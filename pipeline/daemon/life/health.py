@@ -19,7 +19,7 @@ from pipeline.records.health import (
     Queues,
     RungName,
 )
-from pipeline.workers.engines import Engines
+from pipeline.workers.base import Engines
 from pipeline.workers.group import WorkerGroup
 
 

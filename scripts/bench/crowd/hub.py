@@ -23,8 +23,7 @@ from pipeline.core import logs
 from pipeline.core.metrics import Metrics
 from pipeline.core.types import Caption
 from pipeline.server.hub import Hub
-from scripts.support.captions import caption
-from scripts.support.records import health_record
+from scripts.support.records import caption, health_record
 
 RATE = 6.0
 """Messages a second: a partial every 0.8 s with its translation, finals, edits, and some more."""

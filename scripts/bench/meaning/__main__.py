@@ -44,19 +44,19 @@ from pipeline.core.types import Recognition
 from pipeline.evaluation import meaning
 from pipeline.evaluation.meaning import Sentence
 from scripts.bench import report_section
-from scripts.bench.machine import machine
 from scripts.bench.meaning.chain import Chain, settings_for
-from scripts.bench.meaning.chosen import chosen
 from scripts.bench.meaning.results import (
     ALL,
     STAGES,
     Count,
     Outcome,
     Stage,
+    chosen,
     counts,
     outcomes,
     worst,
 )
+from scripts.bench.report_section import machine
 from scripts.support.command import says_errors
 
 TITLE = "## Meaning"

@@ -19,7 +19,7 @@ from pipeline.engines.protocols import never
 from pipeline.evaluation.sentences import Sentence, few, read
 from scripts.quality import evaluate as evaluate_quality
 from scripts.quality import sides
-from scripts.quality.stress import stress
+from scripts.quality.sides import stress
 from tests.support.programs import put_program
 
 SENTENCES = read()

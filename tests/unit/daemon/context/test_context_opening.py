@@ -11,8 +11,7 @@ from pipeline.config.schema import Settings
 from pipeline.core.errors import SessionError
 from pipeline.core.formats import utc_now
 from pipeline.daemon.context.context import OpenSession, open_session
-from scripts.support.captions import caption
-from scripts.support.records import health_record
+from scripts.support.records import caption, health_record
 
 
 def settings_in(folder: Path, **translate: object) -> Settings:

@@ -22,7 +22,7 @@ from pipeline.daemon.context.service_sinks import (
 from pipeline.daemon.context.sinks import Screen
 from pipeline.dictionary.store import Dictionary
 from pipeline.session.recorder import SessionRecorder
-from scripts.support.captions import caption
+from scripts.support.records import caption
 
 OUTSIDE = {
     "publish.nats": "nats://127.0.0.1:1",

@@ -17,7 +17,7 @@ from pipeline.config.schema import Settings
 from pipeline.core.errors import ProtocolError
 from pipeline.daemon.context.verse_suggestions import open_verse_suggestions
 from pipeline.protocol.messages import SuggestionMessage
-from scripts.support.captions import caption
+from scripts.support.records import caption
 from tests.support.commands import command
 from tests.support.coordinator import CoordinatorFixture
 from tests.support.coordinator import caption as made

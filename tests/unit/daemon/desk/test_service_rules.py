@@ -9,7 +9,7 @@ import pytest
 from pipeline.core.errors import ProtocolError
 from pipeline.protocol.commands import CommandMessage
 from pipeline.records.events import RuleEvent, held_rules
-from scripts.support.captions import caption
+from scripts.support.records import caption
 from tests.support.commands import command
 from tests.support.coordinator import CoordinatorFixture
 from tests.support.corrections import corrected

@@ -10,7 +10,7 @@ from pipeline.core.errors import ProtocolError
 from pipeline.core.reports import Retranslated
 from pipeline.core.types import Caption
 from pipeline.records.events import NoticeEvent
-from scripts.support.captions import caption
+from scripts.support.records import caption
 from tests.support.commands import command
 from tests.support.coordinator import CoordinatorFixture
 

@@ -15,7 +15,7 @@ from pipeline.core.types import Recognition, Word
 from pipeline.engines.remote import api_server as remote
 from pipeline.engines.remote.openai_speech import OpenAiSpeech, SpokenWord, Transcription, pieces_of
 from pipeline.engines.streaming.incremental import Piece, piece_id
-from pipeline.evaluation.golden_sentence import Golden, read_golden
+from pipeline.evaluation.reference import Golden, read_golden
 from tests.support.model_servers import (
     Answer,
     ScriptedServer,

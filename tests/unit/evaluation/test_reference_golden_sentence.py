@@ -8,7 +8,7 @@ import pytest
 import soundfile
 
 from pipeline.core.errors import AudioError, SessionError
-from pipeline.evaluation.golden_sentence import Golden, read_golden
+from pipeline.evaluation.reference import Golden, read_golden
 from tests.support.paths import ROOT
 
 DEMO = ROOT / "demo"

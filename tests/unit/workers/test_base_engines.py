@@ -8,7 +8,7 @@ import pytest
 
 from pipeline.config.loader import load
 from pipeline.engines.process.factory import engine_processes
-from pipeline.workers.engines import Engines, TargetEngines
+from pipeline.workers.base import Engines, TargetEngines
 from tests.support.fakes import FakeDetector, FakeRecognizer, FakeSource, FakeTranslator, pcm_of
 
 pytestmark = pytest.mark.usefixtures("own_final_model")

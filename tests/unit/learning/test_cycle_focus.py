@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from pipeline.learning.cycle import Candidate, find_focus
 from pipeline.learning.data.pairs import LearningPair, Status
-from pipeline.learning.focus import Candidate, find_focus
 
 PAIR = LearningPair(
     session_id="s",

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.text.local_agreement import (
+from pipeline.text.commit_policy import (
     Stabilizer,
     agreed,
     common_beginning,

@@ -14,9 +14,9 @@ from pipeline.core.types import Caption, Comparison, Translation
 from pipeline.engines.process import factory
 from pipeline.engines.specification import make_translator
 from pipeline.workers.base import FAULTS_IN_A_ROW
-from pipeline.workers.comparer import LIMIT, Compare
+from pipeline.workers.group import LIMIT, Compare
 from pipeline.workers.steps import as_final
-from scripts.support.captions import caption
+from scripts.support.records import caption
 from tests.support.fakes import FakeTranslator
 
 
