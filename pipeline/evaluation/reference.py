@@ -14,7 +14,7 @@ import orjson
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from pipeline.audio.file import read_audio
-from pipeline.core.errors import SessionError
+from pipeline.core.errors import SessionError, reading
 from pipeline.core.types import SAMPLE_RATE, Pcm
 from pipeline.text.words import words
 
@@ -63,7 +63,8 @@ class Recording:
 
 def read_recording(path: Path, source: str, target: str) -> Recording:
     """Read a reference in two languages. Raises SessionError (reference-unreadable)."""
-    try:
+    wrong = (orjson.JSONDecodeError, KeyError, TypeError)
+    with reading(path, SessionError, "reference-unreadable", wrong=wrong):
         content = orjson.loads(path.read_bytes())
         sentences = [
             Sentence(
@@ -78,12 +79,6 @@ def read_recording(path: Path, source: str, target: str) -> Recording:
             for entry in content["sentences"]
         ]
         return Recording(content["duration_s"], tuple(sentences))
-    except OSError as error:
-        raise SessionError("reference-unreadable", f"{path}: {error.strerror}.") from None
-    except orjson.JSONDecodeError as error:
-        raise SessionError("reference-unreadable", f"{path} is not JSON: {error}.") from None
-    except (KeyError, TypeError) as error:
-        raise SessionError("reference-unreadable", f"{path} lacks {error}.") from None
 
 
 class Voice(BaseModel):
@@ -103,11 +98,8 @@ def read_voices(folder: Path) -> dict[Path, Voice]:
     Raises SessionError (reference-unreadable).
     """
     file = folder / "voices.json"
-    try:
+    with reading(file, SessionError, "reference-unreadable", wrong=(ValidationError,)):
         voices = _Voices.validate_json(file.read_bytes())
-    except (OSError, ValidationError) as error:
-        said = str(error).splitlines()[0]
-        raise SessionError("reference-unreadable", f"{file} cannot be used: {said}.") from None
     return {folder / name: voice for name, voice in voices.items()}
 
 
@@ -149,16 +141,12 @@ def read_golden(path: Path) -> Golden:
 
     Raises SessionError (reference-unreadable), and AudioError for the recording.
     """
-    try:
+    # All that reading a file of another form can raise.
+    wrong = (orjson.JSONDecodeError, KeyError, TypeError, AttributeError)
+    fix = "Install the program again."
+    with reading(path, SessionError, "reference-unreadable", fix, wrong):
         content = orjson.loads(path.read_bytes())
         audio, text = path.parent / content["audio"], dict(content["text"])
         must = {lang: tuple(listed) for lang, listed in content["must"].items()}
         spoken = str(content["spoken"])
-    # All that reading a file of another form can raise.
-    except (OSError, orjson.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
-        raise SessionError(
-            "reference-unreadable",
-            f"{path} is not the golden sentence: {error!r}.",
-            "Install the program again.",
-        ) from None
     return Golden(read_audio(audio), text, must, spoken)

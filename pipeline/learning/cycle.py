@@ -22,7 +22,7 @@ from pydantic import TypeAdapter
 
 from pipeline.config.schema import Settings
 from pipeline.config.section import Learn
-from pipeline.core.errors import LearningError, ProtocolError
+from pipeline.core.errors import LearningError, ProtocolError, reading
 from pipeline.core.formats import utc_now
 from pipeline.learning.data.folder import DataFolder
 from pipeline.learning.data.pairs import LearningPair
@@ -162,13 +162,9 @@ def keep_focus(data: DataFolder) -> Focus:
 def read_focus(data: DataFolder) -> Focus | None:
     """Return what was found last, None before the first cycle. Raises LearningError."""
     path = data.path / FOCUS
-    try:
+    fix = "Delete it; the next cycle makes it anew."
+    with reading(path, LearningError, "focus-unreadable", fix, (ProtocolError,)):
         return parse_json(_FOCUS, path.read_bytes()) if path.exists() else None
-    except (OSError, ProtocolError) as error:
-        message = f"{path} cannot be read: {error}."
-        raise LearningError(
-            "focus-unreadable", message, "Delete it; the next cycle makes it anew."
-        ) from None
 
 
 def _compare(role: str, old: str, new: Path, at: Sequence[str]) -> Step:

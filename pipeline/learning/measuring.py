@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import orjson
 
-from pipeline.core.errors import LearningError
+from pipeline.core.errors import LearningError, reading
 from pipeline.core.resources import bundled
 from pipeline.evaluation.meaning import Meaning
 from pipeline.evaluation.meaning import read as read_meanings
@@ -144,15 +144,11 @@ def _sentences(
 
 def _read_metadata(folder: Path) -> list[Spoken]:
     path = folder / METADATA
-    try:
+    fix = "It needs file_name and transcription in each line."
+    wrong = (ValueError, KeyError, TypeError)
+    with reading(path, LearningError, "sound-unreadable", fix, wrong):
         lines = [orjson.loads(line) for line in path.read_bytes().splitlines()]
         return [
             Spoken(folder / each["file_name"], each["transcription"], tuple(each.get("terms", ())))
             for each in lines
         ]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise LearningError(
-            "sound-unreadable",
-            f"{path} cannot be used: {error}.",
-            "It needs file_name and transcription in each line.",
-        ) from None

@@ -11,7 +11,7 @@ from pathlib import Path
 from pipeline.church.scripture import editions, verse_index
 from pipeline.church.scripture.editions import Edition
 from pipeline.church.scripture.verse_index import VerseIndex
-from pipeline.core.errors import VersesError
+from pipeline.core.errors import VersesError, reading
 
 _BUILDING = threading.Lock()
 """Two caption languages of one service would build the same index into the same folder."""
@@ -76,9 +76,6 @@ def _files(lang: str) -> Mapping[str, Path]:
 
 
 def _fingerprint(file: Path) -> str:
-    try:
-        with file.open("rb") as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest()
-    except OSError as error:
-        message = f"{file} cannot be read: {error.strerror}."
-        raise VersesError("verses-unreadable", message, "Add the edition again.") from None
+    fix = "Add the edition again."
+    with reading(file, VersesError, "verses-unreadable", fix), file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -22,7 +22,7 @@ from typing import Literal, TypeAlias
 import orjson
 from pydantic import TypeAdapter
 
-from pipeline.core.errors import LearningError, ProtocolError
+from pipeline.core.errors import LearningError, ProtocolError, reading
 from pipeline.core.files import write_whole
 from pipeline.protocol.codec import parse_json
 from pipeline.records.quality import THRESHOLDS, Flag
@@ -128,10 +128,8 @@ def parse_line(line: bytes) -> LearningPair:
 
 def read_pairs(path: Path) -> list[LearningPair]:
     """Return the pairs of a file, none if there is no file. Raises LearningError."""
-    try:
+    with reading(path, LearningError, "pairs-unreadable"):
         lines = path.read_bytes().splitlines() if path.exists() else []
-    except OSError as error:
-        raise LearningError("pairs-unreadable", f"{path}: {error.strerror}.") from None
     pairs = []
     for number, line in enumerate(lines, 1):
         try:

@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 from pydantic import TypeAdapter
 
-from pipeline.core.errors import LearningError, ProtocolError, writing
+from pipeline.core.errors import LearningError, ProtocolError, reading, writing
 from pipeline.core.files import write_whole
 from pipeline.core.resources import bundled
 from pipeline.dictionary.glossary import Term
@@ -114,11 +114,8 @@ def read_glossary(path: Path, langs: tuple[str, str]) -> dict[str, str]:
 def read_confusions(data: DataFolder) -> list[Confusion]:
     """Return what was heard for what was said. Raises LearningError."""
     path = data.path / CONFUSIONS
-    try:
+    with reading(path, LearningError, "confusions-unreadable", "Collect again.", (ProtocolError,)):
         return parse_json(_CONFUSIONS, path.read_bytes()) if path.exists() else []
-    except (OSError, ProtocolError) as error:
-        message = f"{path} cannot be read: {error}."
-        raise LearningError("confusions-unreadable", message, "Collect again.") from None
 
 
 def _ingredients(

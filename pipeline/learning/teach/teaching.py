@@ -21,7 +21,7 @@ from pydantic import TypeAdapter
 
 from pipeline.config.loader import Loaded, load
 from pipeline.config.schema import Settings
-from pipeline.core.errors import EngineError, LearningError, SessionError, writing
+from pipeline.core.errors import EngineError, LearningError, SessionError, reading, writing
 from pipeline.core.files import GrowingFile, write_whole
 from pipeline.engines.ctranslate2.marian import Marian
 from pipeline.engines.process.factory import final_translator
@@ -258,11 +258,9 @@ def _read(path: Path, langs: tuple[str, str]) -> list[Lesson]:
             float(fields["weight"]),
         )
 
-    try:
+    wrong = (SessionError, KeyError, TypeError, ValueError)
+    with reading(path, LearningError, "taught-unreadable", "Delete it and teach again.", wrong):
         return read_lines(path, parse)
-    except (SessionError, KeyError, TypeError, ValueError) as error:
-        message = f"{path} cannot be read: {error}."
-        raise LearningError("taught-unreadable", message, "Delete it and teach again.") from None
 
 
 MIX = "mix"
