@@ -127,14 +127,12 @@ def font_checks(settings: Settings) -> tuple[Check, ...]:
     """
     translate = settings.translate
     langs = (translate.source, translate.target, *(each.lang for each in translate.targets))
-    needed = tuple(lang for lang in langs if lang in LANGUAGES and not _is_everywhere(lang))
+    needed = tuple(
+        lang for lang in langs if lang in LANGUAGES and not LANGUAGES[lang].script <= _EVERYWHERE
+    )
     if not needed or shutil.which("fc-list") is None:
         return ()
     return (Check("fonts", "Looking for type", partial(_fonts, needed)),)
-
-
-def _is_everywhere(lang: str) -> bool:
-    return LANGUAGES[lang].script <= _EVERYWHERE
 
 
 def _fonts(langs: Sequence[str]) -> Passed:

@@ -65,7 +65,9 @@ class RunningChecks:
                     yield from self._check_engine(role, translator, ask, lang)
         yield Check("memory", "Looking at the memory", self._memory)
         doing = f"Speak into the microphone: listening for {LISTEN_S:g} s"
-        yield Check("level", doing, self._level)
+        yield Check(
+            "level", doing, lambda: judge_sound(self._listen(LISTEN_S), self._engines.source.name)
+        )
 
     def _check_engine(
         self, role: Role, engine: Recognizer | Translator, ask: Callable[[], Passed], lang: str = ""
@@ -110,6 +112,3 @@ class RunningChecks:
             fix = "Close other programs, or choose smaller models."
             raise ModelError("memory-short", f"{memory}.", fix)
         return Passed(f"{memory}.")
-
-    def _level(self) -> Passed:
-        return judge_sound(self._listen(LISTEN_S), self._engines.source.name)

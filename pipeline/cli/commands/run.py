@@ -68,7 +68,7 @@ class _Ended:
 def add(commands: Commands) -> None:
     """Describe the two commands."""
     for name, run, says in (
-        ("run", _run, "Caption a service."),
+        ("run", lambda arguments: serve(settings_of(arguments), "live"), "Caption a service."),
         ("dry-run", _dry_run, "Rehearse: captions reach operators and this terminal only."),
     ):
         parser = add_command(commands, name, run, says)
@@ -81,10 +81,6 @@ def add(commands: Commands) -> None:
         parser.add_argument("--pace", choices=["realtime", "fast"], help=more)
     says = "go on to the review at the end (default: where there is a terminal)"
     parser.add_argument("--review", action=argparse.BooleanOptionalAction, help=says)
-
-
-def _run(arguments: argparse.Namespace) -> int:
-    return serve(settings_of(arguments), "live")
 
 
 def _dry_run(arguments: argparse.Namespace) -> int:
