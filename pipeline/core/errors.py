@@ -69,9 +69,10 @@ def reading(
     wrong: tuple[type[Exception], ...] = (),
 ) -> Generator[None, None, None]:
     """Turn an OSError of the block, or one of `wrong`, into `kind`, as `writing` does."""
+    errors: tuple[type[Exception], ...] = (OSError, *wrong)
     try:
         yield
-    except (OSError, *wrong) as error:
+    except errors as error:
         why = f"it lacks {error}" if isinstance(error, KeyError) else str(error).partition("\n")[0]
         why = getattr(error, "strerror", None) or why or type(error).__name__
         raise kind(code, f"{place} cannot be read: {why.rstrip('.')}.", fix) from None
