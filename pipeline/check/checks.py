@@ -21,7 +21,7 @@ from pipeline.check.audio import checks as audio_checks
 from pipeline.check.engines import EngineChecks
 from pipeline.check.machine import font_checks, machine_checks
 from pipeline.check.result import Check, Passed
-from pipeline.church.scripture import editions, index_store
+from pipeline.church.scripture import editions, verse_index
 from pipeline.config.loader import INHERITED_FROM, Loaded
 from pipeline.config.publishing import Output, Publish
 from pipeline.config.schema import Church, Settings
@@ -133,7 +133,7 @@ def _verses(settings: Settings) -> Passed:
         return Passed("Printed verses are switched off.")
     try:
         edition = editions.for_language(settings.translate.target, settings.church.edition)
-        index_store.load(settings.translate.source)
+        verse_index.load_built(settings.translate.source)
     except VersesError as error:
         if error.code == "verses-none":
             return Passed(f"{error.message} Verses are translated like all else.")

@@ -34,7 +34,7 @@ from pipeline.evaluation.reference import Golden, read_golden
 from pipeline.models.identity import advice, fingerprint
 from pipeline.models.registry import Role
 from pipeline.text.language_check import gibberish
-from pipeline.tuning.verdicts import HEADROOM_BYTES
+from pipeline.tuning.plan import HEADROOM_BYTES
 
 Describe = Callable[[Settings], EngineSpec | None]
 """Describes an engine. Raises ModelError, ConfigError."""

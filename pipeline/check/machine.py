@@ -12,8 +12,7 @@ from pipeline.check.result import Check, Passed
 from pipeline.config.schema import Settings
 from pipeline.core.languages import LANGUAGES
 from pipeline.tuning.hardware import gpus, machine
-from pipeline.tuning.plan import Gpu
-from pipeline.tuning.verdicts import judge_gpu
+from pipeline.tuning.plan import Gpu, judge_gpu
 
 _UNIT = "stark-translate"
 _TIMERS = ("start", "stop", "learn", "train")

@@ -25,7 +25,7 @@ from pipeline.engines.process.sharing import process_of
 from pipeline.engines.protocols import Recognizer, Translator
 from pipeline.models.identity import advice, fingerprint
 from pipeline.models.registry import Role
-from pipeline.tuning.verdicts import HEADROOM_BYTES
+from pipeline.tuning.plan import HEADROOM_BYTES
 from pipeline.workers.base import Engines
 
 Listen = Callable[[float], Heard]

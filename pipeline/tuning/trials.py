@@ -27,9 +27,13 @@ from pipeline.models.library import ModelLibrary
 from pipeline.models.registry import KEYS, Role
 from pipeline.models.resolve import resolve
 from pipeline.tuning import plan
-from pipeline.tuning.plan import Machine, Step, Trial, Value, Values
-from pipeline.tuning.verdicts import (
+from pipeline.tuning.plan import (
+    Machine,
     Need,
+    Step,
+    Trial,
+    Value,
+    Values,
     Verdict,
     find_smaller,
     judge,

@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pipeline.audio.devices import devices
-from pipeline.church.scripture import index_store
+from pipeline.church.scripture import verse_index
 from pipeline.cli import streams
 from pipeline.cli.commands.check import check_all
 from pipeline.cli.commands.models import Download
@@ -30,9 +30,9 @@ from pipeline.models.automatic import remember
 from pipeline.models.library import ModelLibrary
 from pipeline.models.registry import KEYS, STARTER, Role
 from pipeline.server.addresses import page_address
-from pipeline.tuning import proposal
+from pipeline.tuning import budget
+from pipeline.tuning.budget import Proposal
 from pipeline.tuning.hardware import machine
-from pipeline.tuning.proposal import Proposal
 
 _SAYS = "Set this machine up: languages, microphone, models, verses, config.toml, check."
 _EPILOG = """\
@@ -89,7 +89,7 @@ def _setup(arguments: argparse.Namespace) -> int:
         for each in library.known.values()
         if each.role != "stt" or all(each.can(lang, "") for lang in spoken)
     ]
-    proposed = proposal.propose(known, source, targets, here)
+    proposed = budget.propose(known, source, targets, here)
     _show(console, proposed, library)
     if _may_ask(arguments) and not Confirm.ask("Go on?", console=console, default=True):
         return 1
@@ -228,7 +228,7 @@ def _obtain(
                 shown.obtain(name, library)
         except ModelError as error:
             streams.say(f"stark-translate: {error}")
-            obtained[role] = proposal.starter(role, source, targets)
+            obtained[role] = budget.starter(role, source, targets)
     return {role: name for role, name in obtained.items() if name}
 
 
@@ -253,12 +253,12 @@ def _chosen(obtained: Mapping[Role, str], *, on_gpu: bool) -> dict[str, Value | 
 def _index(source: str) -> bool:
     """Build the index of verses, unless it is there; return whether it is."""
     try:
-        index_store.load(source)
+        verse_index.load_built(source)
     except VersesError as missing:
-        if missing.code not in index_store.MENDED:
+        if missing.code not in verse_index.MENDED:
             return True  # no Bible of this language ships: nothing is to be recognized
         try:
-            index_store.build(source, streams.say)
+            verse_index.build_index(source, streams.say)
         except VersesError as error:
             streams.say(f"stark-translate: {error}")
             return False

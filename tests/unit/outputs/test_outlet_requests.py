@@ -5,7 +5,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import orjson
 
-from pipeline.outputs.requests import (
+from pipeline.outputs.outlet import (
     Shown,
     freeshow,
     propresenter,

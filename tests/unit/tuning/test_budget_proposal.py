@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from pipeline.models.registry import read_registry
+from pipeline.tuning.budget import Proposal, propose, starter
 from pipeline.tuning.plan import Gpu, Machine
-from pipeline.tuning.proposal import Proposal, propose, starter
 
 GB = 1_000_000_000
 KNOWN = tuple(read_registry(Path("nowhere")).values())

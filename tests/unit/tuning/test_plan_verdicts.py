@@ -9,9 +9,11 @@ import pytest
 from pipeline.config.loader import changed
 from pipeline.config.schema import Settings
 from pipeline.models.registry import Model, ModelFile, Role, read_registry
-from pipeline.tuning.plan import Figures, Gpu, Machine
-from pipeline.tuning.verdicts import (
+from pipeline.tuning.plan import (
     BUDGETS,
+    Figures,
+    Gpu,
+    Machine,
     Need,
     find_smaller,
     judge,

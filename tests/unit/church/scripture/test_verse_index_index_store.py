@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.church.scripture import editions, index_store
+from pipeline.church.scripture import editions, verse_index
 from pipeline.church.scripture.books import Reference
 from pipeline.church.scripture.editions import Edition
 from pipeline.core.errors import VersesError
@@ -27,67 +27,67 @@ def add(name: str, verses: dict[editions.VerseId, str]) -> Path:
 
 def code() -> str:
     with pytest.raises(VersesError) as error:
-        index_store.load("sw")
+        verse_index.load_built("sw")
     return error.value.code
 
 
 def test_an_index_is_old_as_soon_as_a_bible_is_new_changed_or_gone() -> None:
     add("mine", {SHEPHERD: "Bwana ndiye mchungaji wangu"})
     assert code() == "verses-not-built"
-    index_store.build("sw")
-    assert index_store.load("sw").editions == ("mine",)
+    verse_index.build_index("sw")
+    assert verse_index.load_built("sw").editions == ("mine",)
     other = add("other", {JOHN: "Kwa maana jinsi hii Mungu"})
     assert code() == "verses-outdated"
-    index_store.build("sw")
+    verse_index.build_index("sw")
     add("mine", {(19, 22, 1): "Bwana ndiye mchungaji wangu"})
     assert code() == "verses-outdated"
-    index_store.build("sw")
+    verse_index.build_index("sw")
     other.unlink()
     assert code() == "verses-outdated"
 
 
 def test_a_bible_of_another_language_or_one_that_is_only_touched_changes_nothing() -> None:
     file = add("mine", {SHEPHERD: "Bwana ndiye mchungaji wangu"})
-    index_store.build("sw")
+    verse_index.build_index("sw")
     file.touch()
     editions.write(Edition("y", "yy", "Y", "ours", {JOHN: "x"}), editions.own_directory())
-    assert index_store.load("sw").editions == ("mine",)
+    assert verse_index.load_built("sw").editions == ("mine",)
 
 
 def test_a_verse_that_has_moved_is_found_where_it_is_now() -> None:
     text = "Bwana ndiye mchungaji wangu, sitapungukiwa na kitu"
     add("mine", {(19, 22, 1): text})
-    assert index_store.build("sw").reference(0) == Reference(19, 22, 1)
+    assert verse_index.build_index("sw").reference(0) == Reference(19, 22, 1)
     add("mine", {SHEPHERD: text})
-    assert index_store.renew("sw").reference(0) == Reference(19, 23, 1)
-    built = (index_store.folder("sw") / "index.json").stat()
-    index_store.renew("sw")
+    assert verse_index.renew("sw").reference(0) == Reference(19, 23, 1)
+    built = (verse_index.folder("sw") / "index.json").stat()
+    verse_index.renew("sw")
     # What is as new as the Bibles is left as it is.
-    assert (index_store.folder("sw") / "index.json").stat().st_ino == built.st_ino
+    assert (verse_index.folder("sw") / "index.json").stat().st_ino == built.st_ino
 
 
 def test_without_an_index_one_is_built_and_a_damaged_one_is_left_and_told() -> None:
     add("mine", {SHEPHERD: "Bwana"})
-    assert index_store.renew("sw").reference(0) == Reference(19, 23, 1)
-    (index_store.folder("sw") / "index.json").write_text("{}")
+    assert verse_index.renew("sw").reference(0) == Reference(19, 23, 1)
+    (verse_index.folder("sw") / "index.json").write_text("{}")
     with pytest.raises(VersesError) as error:
-        index_store.renew("sw")
+        verse_index.renew("sw")
     assert error.value.code == "verses-broken"
 
 
 def test_a_bible_that_cannot_be_read_is_named_and_leaves_the_old_index_unused() -> None:
     file = add("mine", {SHEPHERD: "Bwana ndiye mchungaji wangu"})
-    index_store.build("sw")
+    verse_index.build_index("sw")
     file.unlink()
     torn = file.with_name("mine.tsv")
     torn.write_text("# sw\tMine\tours\nnonsense\n")
     with pytest.raises(VersesError) as error:
-        index_store.renew("sw")
+        verse_index.renew("sw")
     assert error.value.code == "verses-bad-line"
     assert code() == "verses-outdated"
 
 
 def test_a_language_without_a_bible_is_told() -> None:
     with pytest.raises(VersesError) as error:
-        index_store.build("sw")
+        verse_index.build_index("sw")
     assert error.value.code == "verses-none"
