@@ -19,11 +19,12 @@ from typing import Any, Literal, get_args
 import orjson
 
 from pipeline.captions.docx import Paragraph, document
-from pipeline.captions.layout import Spoken, arrange
 from pipeline.captions.subtitles import (
     SIDES,
     Cue,
     Side,
+    Spoken,
+    arrange,
     languages,
     newest,
     plain,
@@ -67,7 +68,7 @@ body {{ max-width: 40rem; margin: 2rem auto; padding: 0 1rem;
 def export(messages: Sequence[CaptionMessage], form: str, which: Which) -> str:
     """Return a journal in one of FORMATS: the newest version of each caption, in order.
 
-    Hidden captions are left out. Subtitles are laid out by pipeline.captions.layout; the other
+    Hidden captions are left out. Subtitles are laid out by pipeline.captions.subtitles; the other
     formats have a caption's text as it is.
     """
     sides = SIDES if which == "both" else (which,)

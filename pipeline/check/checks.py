@@ -32,8 +32,7 @@ from pipeline.core.formats import human_size
 from pipeline.core.resources import bundled
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines.prompts import language
-from pipeline.publish.broker import Broker
-from pipeline.publish.troubles import place_of
+from pipeline.publish.broker import Broker, place_of
 from pipeline.server.addresses import page_address, unbound
 from pipeline.server.branding import branding
 from pipeline.server.operator_token import FILE as TOKEN_FILE

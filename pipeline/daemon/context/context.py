@@ -17,9 +17,14 @@ from pipeline.config.schema import Settings
 from pipeline.core.metrics import Metrics
 from pipeline.core.reports import Emit
 from pipeline.core.types import Mode
-from pipeline.daemon.context.gate import Outside, open_gate
 from pipeline.daemon.context.held_finals import HeldFinals, open_held_finals
-from pipeline.daemon.context.service_sinks import MetricsSink, PageSink, RecordSink
+from pipeline.daemon.context.service_sinks import (
+    MetricsSink,
+    Outside,
+    PageSink,
+    RecordSink,
+    open_gate,
+)
 from pipeline.daemon.context.sinks import Screen, Sink
 from pipeline.daemon.context.state import DaemonState, StateAnnouncer
 from pipeline.daemon.context.verse_suggestions import VerseSuggestions, open_verse_suggestions

@@ -9,19 +9,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.captions.layout import (
+from pipeline.captions.subtitles import (
     CHARS_PER_S,
     GAP_S,
     LINE_CHARS,
     LINES,
     SHORTEST_S,
     TIED,
+    Cue,
     Spoken,
     arrange,
     break_cost,
     divide,
 )
-from pipeline.captions.subtitles import Cue
 from tests.support.examples import examples
 
 LONG = (

@@ -12,12 +12,12 @@ from pipeline.captions.redaction import Redaction
 from pipeline.config.loader import load
 from pipeline.core.types import Mode
 from pipeline.daemon.context.context import OpenSession, make_context
-from pipeline.daemon.context.gate import open_gate
 from pipeline.daemon.context.service_sinks import (
     OutputSink,
     PublishSink,
     SubtitleSink,
     VoiceSink,
+    open_gate,
 )
 from pipeline.daemon.context.sinks import Screen
 from pipeline.dictionary.store import Dictionary

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.publish.troubles import explain, place_of
+from pipeline.publish.broker import explain, place_of
 
 
 def test_a_place_has_no_password_in_it() -> None:
