@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from pipeline.audio.resampler import BlockResampler
 from pipeline.core.errors import AudioError
+from pipeline.core.formats import clock
 from pipeline.core.limited import Limits, call
 from pipeline.core.types import SAMPLE_RATE, AudioBlock, Pcm
 
@@ -188,7 +189,7 @@ class AudioFile:
         self._closed.clear()
         self._file = file
         self._length_s = file.frames / file.samplerate
-        log.info("file", name=self.name, length=_clock(self._length_s), pace=self._pace)
+        log.info("file", name=self.name, length=clock(self._length_s), pace=self._pace)
         self._cutter = BlockResampler(file.samplerate, channel=self._channel)
 
     def blocks(self) -> Iterator[AudioBlock]:
@@ -204,7 +205,7 @@ class AudioFile:
             # A loop is on the way to no end.
             if not self._loop and at_s >= told_s + max(_TOLD_S, self._length_s / _TOLD_TIMES):
                 told_s = at_s
-                log.info("played", at=_clock(at_s), of=_clock(self._length_s))
+                log.info("played", at=clock(at_s), of=clock(self._length_s))
             if self._pace == "fast":
                 if self._closed.is_set():
                     return
@@ -313,17 +314,24 @@ class AudioFile:
         )
 
 
-def _try(path: Path, channel: int) -> None:
+def fast_blocks(path: Path | str, *, channel: int = 0) -> Iterator[AudioBlock]:
+    """Yield the blocks of a file as fast as they are taken. Raises AudioError."""
     file = AudioFile(path, channel=channel, pace="fast")
     file.open()
-    next(file.blocks(), None)
-    file.close()
+    try:
+        yield from file.blocks()
+    finally:
+        file.close()
 
 
-def _clock(seconds: float) -> str:
-    minutes, second = divmod(round(seconds), 60)
-    hours, minute = divmod(minutes, 60)
-    return f"{hours}:{minute:02}:{second:02}"
+def read_audio(path: Path) -> Pcm:
+    """Return a file's samples at 16 kHz, shape (n,), in whole blocks. Raises AudioError."""
+    blocks = [block.pcm for block in fast_blocks(path)]
+    return np.concatenate(blocks) if blocks else np.zeros(0, np.float32)
+
+
+def _try(path: Path, channel: int) -> None:
+    next(fast_blocks(path, channel=channel), None)
 
 
 def write_flac(path: Path, pcm: Pcm) -> None:

@@ -28,7 +28,7 @@ from pipeline.audio.stretch import Closed, Stretch, blocks_in, milliseconds
 from pipeline.audio.utterance_ids import UtteranceIds
 from pipeline.config.schema import Vad
 from pipeline.core.types import BLOCK_SAMPLES, AudioBlock, Cause, Utterance
-from pipeline.text.sentence_end import HALF
+from pipeline.text.sentences import HALF
 
 _TAIL_BLOCKS = 6
 """Blocks kept behind the last speech, about 190 ms: whispered endings and room."""
@@ -237,7 +237,6 @@ class Segmenter:
         return len(closed.stretch) >= _REOPENED_SHARE * self._limit_blocks
 
     def _due(self, opened: Stretch) -> list[Utterance]:
-        """Return what the newest block has made due."""
         silence = opened.silence
         # The end goes first: a partial or a cut of what is over would only be thrown away.
         if silence >= self._silence_blocks + self._held_blocks:

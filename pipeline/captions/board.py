@@ -401,7 +401,6 @@ class CaptionBoard:
         )
 
     def _next(self, old: CaptionMessage, **changes: Any) -> CaptionMessage:
-        """Return the next version of a caption."""
         return replace(old, seq=self.seq + 1, revision=old.revision + 1, **changes)
 
     def _put(self, message: CaptionMessage) -> CaptionMessage:

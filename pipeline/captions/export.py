@@ -1,25 +1,30 @@
 """A session's captions as a file for people and programs: subtitles, text, a page, a table, JSON.
 
-Pure: the messages of a journal in, the file's text out.
+Pure: the messages of a journal in, the file's text out. In a summary is nothing that was not on the
+screens: of each part of the service the sentence is taken whose words are the most its own.
 """
 
 from __future__ import annotations
 
 import csv
 import io
+import math
 import re
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from html import escape
 from typing import Any, Literal, get_args
 
 import orjson
 
 from pipeline.captions.docx import Paragraph, document
-from pipeline.captions.layout import Spoken, arrange
 from pipeline.captions.subtitles import (
     SIDES,
     Cue,
     Side,
+    Spoken,
+    arrange,
     languages,
     newest,
     plain,
@@ -28,7 +33,10 @@ from pipeline.captions.subtitles import (
     txt,
     vtt,
 )
+from pipeline.core.formats import clock
 from pipeline.protocol.caption import CaptionMessage
+from pipeline.text.sentences import is_ended, split
+from pipeline.text.words import words
 
 Which = Literal["source", "target", "both"]
 """The text that was said, its translation, or both, one above the other."""
@@ -60,7 +68,7 @@ body {{ max-width: 40rem; margin: 2rem auto; padding: 0 1rem;
 def export(messages: Sequence[CaptionMessage], form: str, which: Which) -> str:
     """Return a journal in one of FORMATS: the newest version of each caption, in order.
 
-    Hidden captions are left out. Subtitles are laid out by pipeline.captions.layout; the other
+    Hidden captions are left out. Subtitles are laid out by pipeline.captions.subtitles; the other
     formats have a caption's text as it is.
     """
     sides = SIDES if which == "both" else (which,)
@@ -147,7 +155,6 @@ def paragraphs(captions: Sequence[CaptionMessage]) -> list[list[CaptionMessage]]
 
 
 def _by_side(paragraph: Sequence[CaptionMessage], sides: Sequence[Side]) -> list[list[str]]:
-    """Return the texts of a paragraph for each side."""
     every = [[plain(getattr(m, side).text) for m in paragraph] for side in sides]
     return [[text for text in texts if text] for texts in every]
 
@@ -220,3 +227,79 @@ FORMATS: dict[str, _Format] = {
 
 DOCX = "docx"
 """The one format that is no text."""
+
+
+_PARTS = 8
+_FEWEST, _MOST = 7, 40
+"""Words of a sentence that can be read by itself."""
+_EVERYDAY = 3
+"""Letters of words that say little: articles, prepositions."""
+_ALIKE = 0.6
+
+
+@dataclass(frozen=True, slots=True)
+class _Sentence:
+    caption: CaptionMessage
+    text: str
+    terms: Counter[str]
+
+
+def summary(messages: Sequence[CaptionMessage], side: Side, title: str) -> str:
+    """Return a draft in Markdown; each line ends with the caption's number and its time."""
+    captions = newest(messages)
+    lines = [
+        f"# {title}",
+        "",
+        "*A draft of sentences from the captions. Read it before others do.*",
+    ]
+    verses = {each.verse.ref: each for each in captions if each.verse is not None}
+    if verses:
+        lines += ["", "## Verses", ""]
+        lines += [f"- {ref} {_place(each)}" for ref, each in verses.items()]
+    if chosen := _chosen([each for each in captions if not each.doubtful], side):
+        lines += ["", "## In its own words", ""]
+        lines += [f"- {each.text} {_place(each.caption)}" for each in chosen]
+    return "\n".join([*lines, ""])
+
+
+def _chosen(captions: Sequence[CaptionMessage], side: Side) -> list[_Sentence]:
+    """Return the most central sentence of each part, in order, none twice."""
+    langs = Counter(getattr(each, side).lang for each in captions)
+    sentences = [
+        _Sentence(each, text, Counter(word for word in words(text) if len(word) > _EVERYDAY))
+        for each in captions
+        # Where the spoken words stand in for a translation they are of another language.
+        if getattr(each, side).lang == langs.most_common(1)[0][0]
+        # A printed verse was on the screens, not the words that quoted it.
+        and each.verse is None
+        for text in split(plain(getattr(each, side).text))
+        if is_ended(text) and _FEWEST <= len(words(text)) <= _MOST
+    ]
+    if not sentences:
+        return []
+    found = Counter(word for each in sentences for word in each.terms)
+    rare = {word: math.log(1 + len(sentences) / count) for word, count in found.items()}
+    centre = {word: count * rare[word] for word, count in found.items()}
+    start_s = sentences[0].caption.start_s
+    part_s = (sentences[-1].caption.start_s - start_s) / _PARTS or 1.0
+    chosen: dict[int, _Sentence] = {}
+    for each in sorted(sentences, key=lambda one: -_nearness(one.terms, centre, rare)):
+        part = min(_PARTS - 1, int((each.caption.start_s - start_s) / part_s))
+        if part not in chosen and not any(_alike(each, one) for one in chosen.values()):
+            chosen[part] = each
+    return [chosen[part] for part in sorted(chosen)]
+
+
+def _nearness(terms: Counter[str], centre: Mapping[str, float], rare: Mapping[str, float]) -> float:
+    """Return the cosine with all that was said, but for a factor that is the same for all."""
+    weights = {word: count * rare[word] for word, count in terms.items()}
+    length = math.sqrt(sum(weight**2 for weight in weights.values())) or 1.0
+    return sum(weight * centre[word] for word, weight in weights.items()) / length
+
+
+def _alike(a: _Sentence, b: _Sentence) -> bool:
+    return (a.terms & b.terms).total() > _ALIKE * min(a.terms.total(), b.terms.total())
+
+
+def _place(caption: CaptionMessage) -> str:
+    return f"(No. {caption.id}, {clock(caption.start_s)})"

@@ -13,8 +13,17 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from pipeline.captions.layout import CHARS_PER_S, SHORTEST_S, Spoken, arrange
-from pipeline.captions.subtitles import Cue, Side, clock_time, subtitle, vtt_cue
+from pipeline.captions.subtitles import (
+    CHARS_PER_S,
+    SHORTEST_S,
+    Cue,
+    Side,
+    Spoken,
+    arrange,
+    clock_time,
+    subtitle,
+    vtt_cue,
+)
 from pipeline.protocol.caption import CaptionMessage
 
 SEGMENT_S = 4

@@ -7,10 +7,8 @@ from dataclasses import dataclass
 import orjson
 
 from pipeline.protocol.caption import CaptionMessage
-from pipeline.records.comparison import CompareRecord
 from pipeline.records.events import NoticeEvent, Record, RuleEvent
-from pipeline.records.translation import TranslationRecord
-from pipeline.records.utterance import UtteranceRecord
+from pipeline.records.utterance import CompareRecord, TranslationRecord, UtteranceRecord
 
 MARK = "off-record.json"
 """A file in the session's folder while off-the-record words may still be in its other files."""

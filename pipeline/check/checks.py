@@ -21,19 +21,18 @@ from pipeline.check.audio import checks as audio_checks
 from pipeline.check.engines import EngineChecks
 from pipeline.check.machine import font_checks, machine_checks
 from pipeline.check.result import Check, Passed
-from pipeline.church.scripture import editions, index_store
+from pipeline.church.scripture import editions, verse_index
 from pipeline.config.loader import INHERITED_FROM, Loaded
 from pipeline.config.publishing import Output, Publish
 from pipeline.config.schema import Church, Settings
 from pipeline.config.schema import Server as ServerSettings
 from pipeline.core.errors import PublishError, ServerError, SessionError, VersesError
 from pipeline.core.files import GrowingFile
+from pipeline.core.formats import human_size
 from pipeline.core.resources import bundled
-from pipeline.core.sizes import human_size
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines.prompts import language
-from pipeline.publish.broker import Broker
-from pipeline.publish.troubles import place_of
+from pipeline.publish.broker import Broker, place_of
 from pipeline.server.addresses import page_address, unbound
 from pipeline.server.branding import branding
 from pipeline.server.operator_token import FILE as TOKEN_FILE
@@ -133,7 +132,7 @@ def _verses(settings: Settings) -> Passed:
         return Passed("Printed verses are switched off.")
     try:
         edition = editions.for_language(settings.translate.target, settings.church.edition)
-        index_store.load(settings.translate.source)
+        verse_index.load_built(settings.translate.source)
     except VersesError as error:
         if error.code == "verses-none":
             return Passed(f"{error.message} Verses are translated like all else.")

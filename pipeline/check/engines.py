@@ -12,9 +12,9 @@ import psutil
 from pipeline.check.result import Check, Passed
 from pipeline.config.schema import Settings
 from pipeline.core.errors import ConfigError, EngineError, ModelError
+from pipeline.core.formats import human_size
 from pipeline.core.languages import language
 from pipeline.core.resources import bundled
-from pipeline.core.sizes import human_size
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines.process import factory
 from pipeline.engines.process.engine_process import (
@@ -30,11 +30,11 @@ from pipeline.engines.remote.openai import OpenAi
 from pipeline.engines.remote.openai_speech import OpenAiSpeech
 from pipeline.engines.specification import FINAL, QUICK, SECOND, EngineSpec, Part
 from pipeline.engines.speech.espeak import RATE_HZ
-from pipeline.evaluation.golden_sentence import Golden, read_golden
+from pipeline.evaluation.reference import Golden, read_golden
 from pipeline.models.identity import advice, fingerprint
 from pipeline.models.registry import Role
 from pipeline.text.language_check import gibberish
-from pipeline.tuning.verdicts import HEADROOM_BYTES
+from pipeline.tuning.plan import HEADROOM_BYTES
 
 Describe = Callable[[Settings], EngineSpec | None]
 """Describes an engine. Raises ModelError, ConfigError."""
@@ -84,7 +84,6 @@ class EngineChecks:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """End the engines."""
         for engine in self._engines:
             engine.close()
 

@@ -12,8 +12,7 @@ from pipeline.check.result import Check, Passed
 from pipeline.config.schema import Settings
 from pipeline.core.languages import LANGUAGES
 from pipeline.tuning.hardware import gpus, machine
-from pipeline.tuning.plan import Gpu
-from pipeline.tuning.verdicts import judge_gpu
+from pipeline.tuning.plan import Gpu, judge_gpu
 
 _UNIT = "stark-translate"
 _TIMERS = ("start", "stop", "learn", "train")
@@ -127,14 +126,12 @@ def font_checks(settings: Settings) -> tuple[Check, ...]:
     """
     translate = settings.translate
     langs = (translate.source, translate.target, *(each.lang for each in translate.targets))
-    needed = tuple(lang for lang in langs if lang in LANGUAGES and not _is_everywhere(lang))
+    needed = tuple(
+        lang for lang in langs if lang in LANGUAGES and not LANGUAGES[lang].script <= _EVERYWHERE
+    )
     if not needed or shutil.which("fc-list") is None:
         return ()
     return (Check("fonts", "Looking for type", partial(_fonts, needed)),)
-
-
-def _is_everywhere(lang: str) -> bool:
-    return LANGUAGES[lang].script <= _EVERYWHERE
 
 
 def _fonts(langs: Sequence[str]) -> Passed:

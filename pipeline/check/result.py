@@ -19,7 +19,7 @@ from pipeline.config.loader import leaves
 from pipeline.config.schema import Settings
 from pipeline.core.errors import StarkError
 from pipeline.core.files import write_whole
-from pipeline.core.timestamps import utc_now
+from pipeline.core.formats import utc_now
 from pipeline.protocol.messages import CheckResult, LastCheck
 
 Verdict = Literal["ok", "look", "failed"]

@@ -18,15 +18,15 @@ from pipeline.check.engines import another, faster, try_recognizer, try_translat
 from pipeline.check.result import Check, Passed
 from pipeline.config.schema import Settings
 from pipeline.core.errors import EngineCancelledError, EngineError, ModelError
+from pipeline.core.formats import human_size
 from pipeline.core.languages import language
-from pipeline.core.sizes import human_size
 from pipeline.engines.process.engine_process import EngineProcess
 from pipeline.engines.process.sharing import process_of
 from pipeline.engines.protocols import Recognizer, Translator
 from pipeline.models.identity import advice, fingerprint
 from pipeline.models.registry import Role
-from pipeline.tuning.verdicts import HEADROOM_BYTES
-from pipeline.workers.engines import Engines
+from pipeline.tuning.plan import HEADROOM_BYTES
+from pipeline.workers.base import Engines
 
 Listen = Callable[[float], Heard]
 """Listens for that many seconds. Raises AudioError where nothing is heard on purpose."""
@@ -65,14 +65,12 @@ class RunningChecks:
                     yield from self._check_engine(role, translator, ask, lang)
         yield Check("memory", "Looking at the memory", self._memory)
         doing = f"Speak into the microphone: listening for {LISTEN_S:g} s"
-        yield Check("level", doing, self._level)
+        yield Check(
+            "level", doing, lambda: judge_sound(self._listen(LISTEN_S), self._engines.source.name)
+        )
 
     def _check_engine(
-        self,
-        role: Role,
-        engine: Recognizer | Translator,
-        ask: Callable[[], Passed],
-        lang: str = "",
+        self, role: Role, engine: Recognizer | Translator, ask: Callable[[], Passed], lang: str = ""
     ) -> Iterator[Check]:
         """Yield the checks of an engine; `lang` is that of an extra target."""
         process = process_of(engine)
@@ -114,6 +112,3 @@ class RunningChecks:
             fix = "Close other programs, or choose smaller models."
             raise ModelError("memory-short", f"{memory}.", fix)
         return Passed(f"{memory}.")
-
-    def _level(self) -> Passed:
-        return judge_sound(self._listen(LISTEN_S), self._engines.source.name)

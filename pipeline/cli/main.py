@@ -76,8 +76,7 @@ _INSTEAD = {
     "start": "`stark-translate run` starts a service.",
     "list": "`stark-translate sessions` lists services, `stark-translate models list` models.",
     **dict.fromkeys(
-        ("update", "upgrade"),
-        "`git pull`, then `sudo scripts/install.sh` again (docs/MOVING.md).",
+        ("update", "upgrade"), "`git pull`, then `sudo scripts/install.sh` again (docs/MOVING.md)."
     ),
 }
 """What is meant by words that are commands of other programs."""

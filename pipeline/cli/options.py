@@ -105,12 +105,7 @@ def add_languages(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--recognizer", metavar="MODEL", help=more)
     more = "any other setting: --set vad.hold_ms=0; may be repeated"
     parser.add_argument(
-        "--set",
-        dest="settings",
-        type=assignment,
-        action="append",
-        metavar="KEY=VALUE",
-        help=more,
+        "--set", dest="settings", type=assignment, action="append", metavar="KEY=VALUE", help=more
     )
 
 

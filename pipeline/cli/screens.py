@@ -23,6 +23,7 @@ from rich.text import Text
 
 from pipeline.captions.redaction import Redaction
 from pipeline.core import logs
+from pipeline.core.formats import clock
 from pipeline.core.reports import Fault, Level
 from pipeline.core.threads import Thread
 from pipeline.core.types import Mode, State
@@ -148,10 +149,7 @@ class RichScreen(Screen):
         self._printed.put(
             Text.assemble(
                 *("The desk is at ", (page, "bold"), "; "),
-                *(
-                    ("stark-translate desk", "bold"),
-                    " opens it, and lets a tablet in",
-                ),
+                *(("stark-translate desk", "bold"), " opens it, and lets a tablet in"),
             )
         )
 
@@ -287,8 +285,7 @@ def _partial(message: CaptionMessage) -> Iterable[Text]:
 
 
 def _final(message: CaptionMessage) -> Text:
-    minutes, seconds = divmod(int(message.start_s), 60)
-    mark = f"{minutes:02}:{seconds:02} "
+    mark = f"{clock(message.start_s)} "
     if not message.target.text:
         return Text(f"{mark}caption {message.id} was taken away", "dim")
     return Text.assemble(

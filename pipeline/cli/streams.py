@@ -53,13 +53,8 @@ def say(line: str) -> None:
     """
     line = line.translate(_COMMANDS)
     with suppress(OSError):
-        shown = wrapped(line, terminal_width()) if sys.stderr.isatty() else line
+        shown = wrapped(line, shutil.get_terminal_size().columns) if sys.stderr.isatty() else line
         print(shown, file=sys.stderr, flush=True)
-
-
-def terminal_width() -> int:
-    """Return how many columns the terminal has, 80 where it does not say."""
-    return shutil.get_terminal_size().columns
 
 
 def wrapped(text: str, width: int) -> str:

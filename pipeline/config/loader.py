@@ -10,17 +10,18 @@ import difflib
 import os
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
+from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 from pydantic_settings import EnvSettingsSource, SettingsError
 
+from pipeline.config.publishing import PROGRAMS
 from pipeline.config.schema import PREFIX, Settings
-from pipeline.config.secrets import is_secret
-from pipeline.config.section import Applies, keys
+from pipeline.config.section import Applies, Secret, keys
 from pipeline.config.spelling import (
     Renewed,
     drop_gone,
@@ -31,7 +32,6 @@ from pipeline.config.spelling import (
     used_outputs,
     without_expert,
 )
-from pipeline.config.toml_mistakes import hint
 from pipeline.core.errors import ConfigError, quoted
 from pipeline.core.files import read_at_most
 from pipeline.core.languages import LANGUAGES
@@ -322,3 +322,92 @@ def changes(in_force: Settings, wanted: Settings) -> Changes:
         return tuple(key for key in differ if EFFECT[key] == effect)
 
     return Changes(of("live"), of("next-utterance"), of("restart"))
+
+
+SECRETS: Mapping[str, Secret] = {
+    path: mark for path, marks in keys(Settings) for mark in marks if isinstance(mark, Secret)
+}
+"""By key path, as the schema has it beside each key."""
+
+
+def shown(path: str, value: Any) -> Any:
+    """Return what may be printed, logged or written down of the valid value of a setting."""
+    secret = SECRETS.get(path)
+    if secret is None or not value:
+        return value
+    if isinstance(value, list | tuple):  # [[outputs]]
+        return [{**each, "url": _place(each["url"]) if each["url"] else ""} for each in value]
+    if not secret.is_address:
+        return "set"
+    return _place(value)
+
+
+def _place(value: str) -> str:
+    parts = urlsplit(value)
+    host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
+    return f"{parts.scheme}://{host}" + (f":{parts.port}" if parts.port else "")
+
+
+def is_secret(path: str) -> bool:
+    """Whether a key path is that of a secret, or has one above or below it."""
+    return any(f"{path}.".startswith(f"{each}.") or each.startswith(f"{path}.") for each in SECRETS)
+
+
+_CURLY = re.compile("[“”„«»‘’]")
+_SWITCH = {"yes": "true", "on": "true", "no": "false", "off": "false"}
+_SECRET = {*(path.rpartition(".")[2] for path in SECRETS), *PROGRAMS, "url"}
+_LINE = re.compile(r"at line (\d+)")
+
+
+def _straight(found: re.Match[str]) -> str:
+    straight = _CURLY.sub('"', found.string)
+    return f"write straight quotes, `{straight[:80]}`."
+
+
+def _quoted(found: re.Match[str]) -> str:
+    key, value = found[1], found[2]
+    plain = _SWITCH.get(value.lower()) or (value.lower() if value in {"True", "False"} else "")
+    return f"write `{key} = {plain}`." if plain else f'text has quotes: `{key} = "{value}"`.'
+
+
+# Curly quotes first: to the patterns below a text in them has no quotes at all.
+_CORRECTIONS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
+    (_CURLY, _straight),
+    (
+        re.compile(r"=\s*-?(\d+),(\d+)\s*(?:#.*)?$"),
+        lambda found: f"decimals have a point, {found[1]}.{found[2]}.",
+    ),
+    (
+        re.compile(r'=\s*"[^"]*\\'),
+        lambda _: "write / in names of folders, or single quotes around them.",
+    ),
+    (re.compile(r"^\[[^\]]*$"), lambda _: "a section ends with a bracket, such as [audio]."),
+    (
+        re.compile(r"^([\w-]+)\s*:\s*(.+)$"),
+        lambda found: f"write = for the colon: `{found[1]} = {found[2][:60]}`.",
+    ),
+    (re.compile(r"^([\w-]+)\s*=\s*([^\s\"'\[{#\d-][^#]*?)\s*(?:#.*)?$"), _quoted),
+)
+"""What a line looks like, the likeliest first, and what is said of it."""
+
+
+def hint(content: str, problem: str) -> str:
+    """Return how the line that `problem` ("... (at line 2, ...)") names should be written.
+
+    "" where none of the usual mistakes is seen in it.
+    """
+    # Before Python 3.14 tomllib names the line in its sentence only.
+    number = _LINE.search(problem)
+    lines = content.splitlines()
+    if number is None or not 0 < int(number[1]) <= len(lines):
+        return ""
+    line = lines[int(number[1]) - 1].strip()
+    words = (word for word in re.findall(r"[\w-]+", line) if word in _SECRET)
+    # Not the line itself: there may be a password in it.
+    if name := next(words, "url" if "@" in line else ""):
+        return f'Line {number[1]}: text has straight quotes, `{name} = "..."`.'
+    found = ((pattern.search(line), say) for pattern, say in _CORRECTIONS)
+    correct = next((say(match) for match, say in found if match), "")
+    if not correct and ("overwrite" in problem or "twice" in problem):
+        correct = "that is there already, above; keep one of them."
+    return f"Line {number[1]} is `{line[:80]}`: {correct}" if correct else ""

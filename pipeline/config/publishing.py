@@ -9,14 +9,7 @@ from typing import Annotated, Literal
 from pydantic import Field, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
-from pipeline.config.section import (
-    Lang,
-    PathText,
-    SecretAddress,
-    Section,
-    Text,
-    split_address,
-)
+from pipeline.config.section import Lang, PathText, SecretAddress, Section, Text, split_address
 
 
 class Speech(Section):

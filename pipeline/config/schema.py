@@ -12,13 +12,8 @@ from collections.abc import Mapping
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
-from pydantic_settings import (
-    BaseSettings,
-    PydanticBaseSettingsSource,
-    SettingsConfigDict,
-)
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
-from pipeline.config.model_names import ModelName
 from pipeline.config.publishing import Output, Publish, Speech, refuse_unknown
 from pipeline.config.section import (
     LIVE,
@@ -26,6 +21,7 @@ from pipeline.config.section import (
     Lang,
     Learn,
     Log,
+    ModelName,
     ModelServer,
     OnServer,
     Operator,

@@ -14,15 +14,7 @@ from pipeline.config.publishing import PROGRAMS
 EXPERT = "expert"
 """The table for keys that hardly anybody changes: `stt.commit_s` in it is commit_s of [stt]."""
 
-INHERITED = (
-    "server",
-    "model",
-    "prompt",
-    "gpu_layers",
-    "threads",
-    "context",
-    "batch",
-)
+INHERITED = ("server", "model", "prompt", "gpu_layers", "threads", "context", "batch")
 """Keys that [translate.compare] takes from [translate.final] where it has none of its own."""
 
 _GONE = {

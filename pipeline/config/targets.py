@@ -7,8 +7,15 @@ from typing import Annotated, Any, Literal, Self, TypeAlias
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
-from pipeline.config.model_names import ModelName
-from pipeline.config.section import NEXT_UTTERANCE, Lang, OnServer, Section, Text, Threads
+from pipeline.config.section import (
+    NEXT_UTTERANCE,
+    Lang,
+    ModelName,
+    OnServer,
+    Section,
+    Text,
+    Threads,
+)
 
 Prompt: TypeAlias = Literal["auto", "translategemma", "starter", "examples"]
 

@@ -60,6 +60,24 @@ def writing(
         raise kind(code, f"{place} cannot be written: {error.strerror or error}.", fix) from None
 
 
+@contextmanager
+def reading(
+    place: object,
+    kind: type[StarkError],
+    code: str,
+    fix: str = "",
+    wrong: tuple[type[Exception], ...] = (),
+) -> Generator[None, None, None]:
+    """Turn an OSError of the block, or one of `wrong`, into `kind`, as `writing` does."""
+    errors: tuple[type[Exception], ...] = (OSError, *wrong)
+    try:
+        yield
+    except errors as error:
+        why = f"it lacks {error}" if isinstance(error, KeyError) else str(error).partition("\n")[0]
+        why = getattr(error, "strerror", None) or why or type(error).__name__
+        raise kind(code, f"{place} cannot be read: {why.rstrip('.')}.", fix) from None
+
+
 class ConfigError(StarkError):
     """A setting is unknown, of the wrong type or out of range."""
 

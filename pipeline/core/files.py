@@ -201,7 +201,6 @@ class LineFile:
         """Lines dropped because the queue was full."""
 
     def __len__(self) -> int:
-        """Return how many lines are queued."""
         return len(self._waiting)
 
     def add(self, line: bytes) -> None:
@@ -262,11 +261,7 @@ def _whole_lines(path: Path) -> int:
 
 
 def _replace(
-    path: Path,
-    pieces: Iterable[bytes],
-    *,
-    lock: bool = False,
-    like: os.stat_result | None = None,
+    path: Path, pieces: Iterable[bytes], *, lock: bool = False, like: os.stat_result | None = None
 ) -> tuple[int, int]:
     """Replace a file in one step; return the new one's descriptor and size. Raises OSError.
 

@@ -25,8 +25,8 @@ from pydantic import TypeAdapter
 
 from pipeline.core import errors
 from pipeline.core.errors import StarkError
+from pipeline.core.formats import human_size
 from pipeline.core.processes import APART, lower_priority, own_environment, own_python
-from pipeline.core.sizes import human_size
 
 log = structlog.get_logger()
 

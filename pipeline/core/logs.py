@@ -33,7 +33,6 @@ class _Handler(logging.Handler):
     to: Callable[[str], None] | None = None
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write one record."""
         try:
             line = self.format(record)
             if not line:  # nothing for people

@@ -180,22 +180,11 @@ def _term(table: Table, lists: Mapping[str, frozenset[str]], name: str) -> Term:
         tuple(" ".join(text.split()) for text in table.texts(at))
         for at in ("say", "write", "also", "verb", "plural")
     )
-    for at, values in (("say", said), ("write", written)):
-        if not values:
-            raise DictionaryError(
-                "dictionary-missing-key", f"{table.where} has no {at!r}.", f"Add {at} = ..."
-            )
+    table.require(say=said, write=written)
     for at in ("say", "write", "also", "verb", "plural"):
         for value in table.texts(at):
             if value != "*" or "*" not in also:
                 _require_word(value, at, table.where)
-    within_words = table.take("within_words", int, "a whole number", 8)
-    if within_words < 1:
-        raise DictionaryError(
-            "dictionary-out-of-range",
-            f"{table.where}: 'within_words' is {within_words}.",
-            "Write 1 or more.",
-        )
     return Term(
         id=key(said[0]),
         say=said,
@@ -206,7 +195,7 @@ def _term(table: Table, lists: Mapping[str, frozenset[str]], name: str) -> Term:
         name=table.take("name", bool, "true or false", False),
         near=context(table, "near", lists),
         not_near=context(table, "not_near", lists),
-        within_words=within_words,
+        within_words=table.within_words(),
         source=name,
     )
 

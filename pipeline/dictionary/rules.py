@@ -175,6 +175,21 @@ class Table:
                 )
         return tuple(values)
 
+    def require(self, **values: object) -> None:
+        """Raise DictionaryError for the first key whose value is empty."""
+        for at, value in values.items():
+            if not value:
+                missing = f"{self.where} has no {at!r}."
+                raise DictionaryError("dictionary-missing-key", missing, f"Add {at} = ...")
+
+    def within_words(self) -> int:
+        """Return how near context words must be, 1 or more. Raises DictionaryError."""
+        within_words = self.take("within_words", int, "a whole number", 8)
+        if within_words < 1:
+            wrong = f"{self.where}: 'within_words' is {within_words}."
+            raise DictionaryError("dictionary-out-of-range", wrong, "Write 1 or more.")
+        return within_words
+
 
 def lists_of(top: Table, name: str) -> dict[str, frozenset[str]]:
     """Return the word lists of a file, by name. Raises DictionaryError."""
@@ -198,11 +213,7 @@ def tables_of(top: Table, kind: str, keys: Collection[str], name: str) -> Iterat
 
 def _rule(table: Table, lists: Mapping[str, frozenset[str]], name: str) -> Rule:
     write, hear = table.text("write"), table.texts("hear")
-    for at, value in (("write", write), ("hear", hear)):
-        if not value:
-            raise DictionaryError(
-                "dictionary-missing-key", f"{table.where} has no {at!r}.", f"Add {at} = ..."
-            )
+    table.require(write=write, hear=hear)
     for phrase in (write, *hear):
         if not key(phrase):
             raise DictionaryError(
@@ -210,13 +221,6 @@ def _rule(table: Table, lists: Mapping[str, frozenset[str]], name: str) -> Rule:
                 f"{table.where}: {phrase!r} has no word in it.",
                 "Write at least one word.",
             )
-    within_words = table.take("within_words", int, "a whole number", 8)
-    if within_words < 1:
-        raise DictionaryError(
-            "dictionary-out-of-range",
-            f"{table.where}: 'within_words' is {within_words}.",
-            "Write 1 or more.",
-        )
     example, becomes = table.text("example"), table.text("becomes")
     if bool(example) != bool(becomes):
         raise DictionaryError(
@@ -230,7 +234,7 @@ def _rule(table: Table, lists: Mapping[str, frozenset[str]], name: str) -> Rule:
         write=write,
         near=context(table, "near", lists),
         not_near=context(table, "not_near", lists),
-        within_words=within_words,
+        within_words=table.within_words(),
         hotword=table.take("hotword", bool, "true or false", False),
         example=example,
         becomes=becomes,

@@ -143,12 +143,7 @@ SECOND = Part(
 )
 """Niceness 10 is about a tenth of the others' share of a busy core."""
 SPEECH = Part(
-    "speech",
-    "the voice",
-    "nobody hears the captions",
-    waits=False,
-    oom_score_adj=950,
-    niceness=10,
+    "speech", "the voice", "nobody hears the captions", waits=False, oom_score_adj=950, niceness=10
 )
 
 

@@ -33,13 +33,7 @@ class Repaired:
 
 
 def repair(
-    text: str,
-    before: float,
-    wanted: Sequence[WantedTerm],
-    *,
-    said: str,
-    weigh: Weigh,
-    score: Score,
+    text: str, before: float, wanted: Sequence[WantedTerm], *, said: str, weigh: Weigh, score: Score
 ) -> Repaired:
     """Put into a translation the terms that it lacks; what the translator resists stays out.
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pipeline.core.errors import UsageError
+from pipeline.core.errors import UsageError, reading
 from pipeline.core.resources import bundled
 
 FILE = bundled("scripts", "bench", "meaning", "sentences.toml")
@@ -94,12 +94,9 @@ class Sentence:
 
 def read(file: Path = FILE) -> tuple[Sentence, ...]:
     """Return the sentences of a file, in its order. Raises UsageError that names what is wrong."""
-    try:
+    wrong = (tomllib.TOMLDecodeError, UnicodeDecodeError)
+    with reading(file, UsageError, "sentences-unreadable", _FORM, wrong):
         content = tomllib.loads(file.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UsageError("sentences-unreadable", f"{file}: {error.strerror}.") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError("sentences-unreadable", f"{file} is not TOML: {error}.") from None
     entries = content.get("sentence")
     if not isinstance(entries, list) or not entries:
         raise _wrong(file, "has no [[sentence]]")

@@ -11,8 +11,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import orjson
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from pipeline.core.errors import SessionError
+from pipeline.audio.file import read_audio
+from pipeline.core.errors import SessionError, reading
+from pipeline.core.types import SAMPLE_RATE, Pcm
+from pipeline.text.words import words
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +63,8 @@ class Recording:
 
 def read_recording(path: Path, source: str, target: str) -> Recording:
     """Read a reference in two languages. Raises SessionError (reference-unreadable)."""
-    try:
+    wrong = (orjson.JSONDecodeError, KeyError, TypeError)
+    with reading(path, SessionError, "reference-unreadable", wrong=wrong):
         content = orjson.loads(path.read_bytes())
         sentences = [
             Sentence(
@@ -74,9 +79,74 @@ def read_recording(path: Path, source: str, target: str) -> Recording:
             for entry in content["sentences"]
         ]
         return Recording(content["duration_s"], tuple(sentences))
-    except OSError as error:
-        raise SessionError("reference-unreadable", f"{path}: {error.strerror}.") from None
-    except orjson.JSONDecodeError as error:
-        raise SessionError("reference-unreadable", f"{path} is not JSON: {error}.") from None
-    except (KeyError, TypeError) as error:
-        raise SessionError("reference-unreadable", f"{path} lacks {error}.") from None
+
+
+class Voice(BaseModel):
+    """A recording and what is said in it."""
+
+    text: str
+    note: str = ""
+    """Who speaks, and the licence."""
+
+
+_Voices = TypeAdapter(dict[str, Voice])
+
+
+def read_voices(folder: Path) -> dict[Path, Voice]:
+    """Return the recordings of a folder with a voices.json, in its order.
+
+    Raises SessionError (reference-unreadable).
+    """
+    file = folder / "voices.json"
+    with reading(file, SessionError, "reference-unreadable", wrong=(ValidationError,)):
+        voices = _Voices.validate_json(file.read_bytes())
+    return {folder / name: voice for name, voice in voices.items()}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Golden:
+    """The sentence. `text` and `must` are keyed by language."""
+
+    pcm: Pcm
+    text: dict[str, str]
+    must: dict[str, tuple[str, ...]]
+    """The content words that a good translation has; of those with a bar between one is enough."""
+    spoken: str = "en"
+    """The language of the recording."""
+
+    @property
+    def duration_s(self) -> float:
+        """Length of the recording in seconds."""
+        return len(self.pcm) / SAMPLE_RATE
+
+    def missing(self, text: str, lang: str) -> list[str]:
+        """Return the required words that a translation lacks; none for an unknown language.
+
+        Whole words are compared, whatever their case and the punctuation around them.
+        """
+        # "L'Éternel" is the word behind the apostrophe as well.
+        found = {part for word in words(text) for part in (word, *word.split("'"))}
+        every = ((word, word.lower().split("|")) for word in self.must.get(lang, ()))
+        return [word.partition("|")[0] for word, some in every if found.isdisjoint(some)]
+
+    def unheard(self, text: str) -> list[str]:
+        """Return the words of the sentence that a recognition lacks, in their order."""
+        heard = set(words(text))
+        said = dict.fromkeys(words(self.text[self.spoken]))
+        return [word for word in said if word not in heard]
+
+
+def read_golden(path: Path) -> Golden:
+    """Read golden.json and the recording it names.
+
+    Raises SessionError (reference-unreadable), and AudioError for the recording.
+    """
+    # All that reading a file of another form can raise.
+    wrong = (orjson.JSONDecodeError, KeyError, TypeError, AttributeError)
+    fix = "Install the program again."
+    with reading(path, SessionError, "reference-unreadable", fix, wrong):
+        content = orjson.loads(path.read_bytes())
+        audio, text = path.parent / content["audio"], dict(content["text"])
+        must = {lang: tuple(listed) for lang, listed in content["must"].items()}
+        spoken = str(content["spoken"])
+    return Golden(read_audio(audio), text, must, spoken)

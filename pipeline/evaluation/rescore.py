@@ -7,12 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pipeline.engines.llama_cpp.embedder import Embedder
-from pipeline.records.quality import (
-    AgreementBy,
-    Flag,
-    Quality,
-    QualityEstimator,
-)
+from pipeline.records.quality import AgreementBy, Flag, Quality, QualityEstimator
 from pipeline.records.utterance import UtteranceRecord, judged
 
 

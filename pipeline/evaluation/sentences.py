@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from pipeline.core.errors import UsageError
+from pipeline.core.errors import UsageError, reading
 from pipeline.core.resources import bundled
 from pipeline.text.words import ELIDED, words
 
@@ -55,23 +55,15 @@ def read(path: Path | None = None, source: str = "en", target: str = "es") -> tu
             f"No sentences from {source} to {target} ship with the program.",
             f"Write your own with {source} and {target}, in the form of {FILES['en', 'es'].name}.",
         )
-    try:
+    fix = f"Every sentence has {source}, {target} and terms, under {' or '.join(KINDS)}."
+    wrong = (tomllib.TOMLDecodeError, UnicodeDecodeError, KeyError, TypeError)
+    with reading(path, UsageError, "sentences-unreadable", fix, wrong):
         content = tomllib.loads(path.read_text(encoding="utf-8"))
         return tuple(
             Sentence(kind, entry[source], entry[target], tuple(entry["terms"]))
             for kind in KINDS
             for entry in content[kind]
         )
-    except OSError as error:
-        raise UsageError("sentences-unreadable", f"{path}: {error.strerror}.") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError("sentences-unreadable", f"{path} is not TOML: {error}.") from None
-    except (KeyError, TypeError) as error:
-        raise UsageError(
-            "sentences-unreadable",
-            f"{path}: an entry lacks {error}.",
-            f"Every sentence has {source}, {target} and terms, under {' or '.join(KINDS)}.",
-        ) from None
 
 
 def few(sentences: Sequence[Sentence], count: int) -> tuple[Sentence, ...]:

@@ -12,26 +12,21 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from pipeline.audio.file import read_audio
 from pipeline.config.loader import Loaded, load
 from pipeline.config.schema import Settings
 from pipeline.core.errors import EngineError, LearningError
+from pipeline.core.formats import utc_now
 from pipeline.core.percentiles import Spread, spread
-from pipeline.core.timestamps import utc_now
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines.process.factory import final_translator, partial_translator, recognizer
 from pipeline.engines.protocols import Recognizer, Translator
-from pipeline.evaluation.paired_bootstrap import (
-    LIMITS,
-    TERMS,
-    compare,
-    compare_errors,
-    judged_on,
-)
+from pipeline.evaluation.paired_bootstrap import LIMITS, TERMS, compare, compare_errors, judged_on
 from pipeline.evaluation.word_errors import word_errors
 from pipeline.learning.data.folder import DataFolder, Ledger
 from pipeline.learning.data.terms import terms_in
 from pipeline.learning.manifest import sha256
-from pipeline.learning.measuring import SentenceSet, Spoken, read_sound
+from pipeline.learning.measuring import SentenceSet, Spoken
 from pipeline.learning.verdict import MEANING, WORDS_HEARD, Advice, Measured, advise, in_words
 from pipeline.models.library import ModelLibrary
 from pipeline.models.registry import KEYS, Role
@@ -138,7 +133,7 @@ def compare_recognizers(
     times: tuple[list[float], list[float]] = ([], [])
     heard: tuple[list[str], list[str]] = ([], [])
     for number, spoken in enumerate(sound):
-        pcm = read_sound(spoken.file)
+        pcm = read_audio(spoken.file)
         for side in (0, 1) if number % 2 else (1, 0):
             began_s = time.perf_counter()
             heard[side].append(_heard(engines[side], pcm))

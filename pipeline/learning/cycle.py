@@ -12,18 +12,21 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from statistics import fmean
 
 from pydantic import TypeAdapter
 
 from pipeline.config.schema import Settings
 from pipeline.config.section import Learn
-from pipeline.core.errors import LearningError, ProtocolError
-from pipeline.core.timestamps import utc_now
+from pipeline.core.errors import LearningError, ProtocolError, reading
+from pipeline.core.formats import utc_now
 from pipeline.learning.data.folder import DataFolder
-from pipeline.learning.focus import Focus, find_focus
+from pipeline.learning.data.pairs import LearningPair
+from pipeline.learning.data.terms import terms_in
 from pipeline.models.automatic import recognizer_name, translator_name
 from pipeline.protocol.codec import parse_json
 from pipeline.session.reader import JOURNAL, sessions
@@ -35,6 +38,49 @@ QUIET_S = 1800.0
 _LOOK_S = 5.0
 _WORSE = 1
 """How `learn compare` ends where the new model is to be left."""
+
+
+@dataclass(frozen=True, slots=True)
+class TermFocus:
+    """A church term and how often it was said and misheard."""
+
+    term: str
+    said: int
+    misheard: int
+
+
+@dataclass(frozen=True, slots=True)
+class SpeakerFocus:
+    """Who is heard worst, and how surely: the mean confidence of the recognizer, 0..1."""
+
+    speaker: str
+    captions: int
+    confidence: float
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A caption to review."""
+
+    session_id: str
+    id: int
+    score: float
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Focus:
+    """What the next cycle is for; empty parts where there is nothing to say."""
+
+    utc: str
+    terms: tuple[TermFocus, ...]
+    speaker: SpeakerFocus | None
+    """None without a labelled speaker."""
+    review: tuple[Candidate, ...]
+    captions: int
+    """Of which the candidates are the worst."""
+
+
 _FOCUS = TypeAdapter(Focus)
 
 
@@ -116,13 +162,9 @@ def keep_focus(data: DataFolder) -> Focus:
 def read_focus(data: DataFolder) -> Focus | None:
     """Return what was found last, None before the first cycle. Raises LearningError."""
     path = data.path / FOCUS
-    try:
+    fix = "Delete it; the next cycle makes it anew."
+    with reading(path, LearningError, "focus-unreadable", fix, (ProtocolError,)):
         return parse_json(_FOCUS, path.read_bytes()) if path.exists() else None
-    except (OSError, ProtocolError) as error:
-        message = f"{path} cannot be read: {error}."
-        raise LearningError(
-            "focus-unreadable", message, "Delete it; the next cycle makes it anew."
-        ) from None
 
 
 def _compare(role: str, old: str, new: Path, at: Sequence[str]) -> Step:
@@ -171,3 +213,62 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 def config_options(config: Path | None) -> list[str]:
     """Return the option that names the settings to a command."""
     return ["--config", str(config)] if config else []
+
+
+LEAST_SHARE, MOST_SHARE = 0.05, 0.15
+"""Share of the captions accepted by their score only that a person reviews."""
+_TERMS = 8
+
+
+def find_focus(pairs: Sequence[LearningPair], utc: str) -> Focus:
+    """Return what to look at next, of all pairs that were collected."""
+    scored = [pair for pair in pairs if pair.source == "auto"]
+    return Focus(
+        utc=utc,
+        terms=_terms(pairs),
+        speaker=_speaker(pairs),
+        review=_candidates(scored),
+        captions=len(scored),
+    )
+
+
+def terms_misheard(pairs: Iterable[LearningPair]) -> tuple[Counter[str], Counter[str]]:
+    """Return how often each term was said, and how often it is not in what was recognized."""
+    said, misheard = Counter[str](), Counter[str]()
+    for pair in pairs:
+        said.update(pair.terms)
+        heard = set(terms_in(pair.heard, pair.terms))
+        misheard.update(term for term in pair.terms if term not in heard)
+    return said, misheard
+
+
+def _terms(pairs: Iterable[LearningPair]) -> tuple[TermFocus, ...]:
+    said, misheard = terms_misheard(pairs)
+    ranked = sorted(
+        misheard, key=lambda term: (-misheard[term], -misheard[term] / said[term], term)
+    )
+    return tuple(TermFocus(term, said[term], misheard[term]) for term in ranked[:_TERMS])
+
+
+def _speaker(pairs: Iterable[LearningPair]) -> SpeakerFocus | None:
+    by_speaker: dict[str, list[float]] = {}
+    for pair in pairs:
+        if pair.speaker and pair.stt_confidence is not None:
+            by_speaker.setdefault(pair.speaker, []).append(pair.stt_confidence)
+    told = [
+        SpeakerFocus(name, len(each), round(fmean(each), 3)) for name, each in by_speaker.items()
+    ]
+    return min(told, key=lambda each: (each.confidence, each.speaker), default=None)
+
+
+def _candidates(scored: Sequence[LearningPair]) -> tuple[Candidate, ...]:
+    """Return the captions with the lowest scores: those that wait for a review, within limits."""
+    waiting = sum(pair.status == "review" for pair in scored)
+    least, most = (round(share * len(scored)) for share in (LEAST_SHARE, MOST_SHARE))
+    # 15 % of a few captions are none: one is looked at in any case.
+    count = min(max(waiting, least), max(most, 1 if scored else 0))
+    ranked = sorted(scored, key=lambda pair: (pair.quality_score or 0.0, pair.session_id, pair.id))
+    return tuple(
+        Candidate(pair.session_id, pair.id, round(pair.quality_score or 0.0, 3), pair.text)
+        for pair in ranked[:count]
+    )

@@ -15,11 +15,10 @@ from pipeline.core.errors import SessionError
 from pipeline.core.percentiles import spread
 from pipeline.evaluation.word_errors import word_error_rate
 from pipeline.learning.compare import read_comparisons
-from pipeline.learning.cycle import read_focus
+from pipeline.learning.cycle import read_focus, terms_misheard
 from pipeline.learning.data.folder import DataFolder
 from pipeline.learning.data.harvest import Harvest
 from pipeline.learning.deploy import read_deployments
-from pipeline.learning.focus import terms_misheard
 from pipeline.records.events import BrokenEvent, FaultEvent
 from pipeline.review.rendering import render_page
 from pipeline.review.store import Reviewed, read_decisions

@@ -18,8 +18,7 @@ from pathlib import Path
 from pipeline.config import editor
 from pipeline.config.loader import Loaded, leaves
 from pipeline.core.errors import LearningError, writing
-from pipeline.core.sizes import human_size
-from pipeline.core.timestamps import utc_now
+from pipeline.core.formats import human_size, utc_now
 from pipeline.learning.compare import ModelComparison, read_comparisons, weights_of
 from pipeline.learning.data.folder import DataFolder, Ledger
 from pipeline.learning.manifest import sha256

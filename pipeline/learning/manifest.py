@@ -14,7 +14,7 @@ import orjson
 
 from pipeline import __version__
 from pipeline.core.files import write_whole
-from pipeline.core.timestamps import utc_now
+from pipeline.core.formats import utc_now
 from pipeline.models.library import digest, nobody
 
 _LIBRARIES = (

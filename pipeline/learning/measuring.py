@@ -7,18 +7,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
-import numpy as np
 import orjson
 
-from pipeline.audio.file import AudioFile
-from pipeline.core.errors import LearningError
+from pipeline.core.errors import LearningError, reading
 from pipeline.core.resources import bundled
-from pipeline.core.types import Pcm
 from pipeline.evaluation.meaning import Meaning
 from pipeline.evaluation.meaning import read as read_meanings
+from pipeline.evaluation.reference import read_voices
 from pipeline.evaluation.sentences import FILES, Sentence
 from pipeline.evaluation.sentences import read as read_gate
-from pipeline.evaluation.voices import read_voices
 from pipeline.learning.data.corpora import read_general
 from pipeline.learning.data.folder import FOLDER, METADATA, DataFolder
 from pipeline.learning.data.pairs import LearningPair
@@ -100,9 +97,7 @@ def few_sentences(sets: Sequence[SentenceSet], count: int) -> list[SentenceSet]:
     """Return sets of at most `count` sentences each, from all over them; 0 is all."""
     return [
         replace(
-            each,
-            sentences=_spread(each.sentences, count),
-            meanings=_spread(each.meanings, count),
+            each, sentences=_spread(each.sentences, count), meanings=_spread(each.meanings, count)
         )
         for each in sets
     ]
@@ -137,17 +132,6 @@ def _own_sound(data: DataFolder) -> list[Spoken]:
     return [each for each in every if each.file.name in held_out]
 
 
-def read_sound(path: Path) -> Pcm:
-    """Return all samples of a file at 16 kHz. Raises AudioError."""
-    source = AudioFile(path, channel=0, pace="fast")
-    source.open()
-    try:
-        blocks = [block.pcm for block in source.blocks()]
-    finally:
-        source.close()
-    return np.concatenate(blocks) if blocks else np.zeros(0, np.float32)
-
-
 def _sentences(
     kind: str, pairs: Sequence[LearningPair], langs: tuple[str, str]
 ) -> tuple[Sentence, ...]:
@@ -160,15 +144,11 @@ def _sentences(
 
 def _read_metadata(folder: Path) -> list[Spoken]:
     path = folder / METADATA
-    try:
+    fix = "It needs file_name and transcription in each line."
+    wrong = (ValueError, KeyError, TypeError)
+    with reading(path, LearningError, "sound-unreadable", fix, wrong):
         lines = [orjson.loads(line) for line in path.read_bytes().splitlines()]
         return [
             Spoken(folder / each["file_name"], each["transcription"], tuple(each.get("terms", ())))
             for each in lines
         ]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise LearningError(
-            "sound-unreadable",
-            f"{path} cannot be used: {error}.",
-            "It needs file_name and transcription in each line.",
-        ) from None

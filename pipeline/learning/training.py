@@ -108,10 +108,7 @@ def commands(order: TrainingOrder) -> list[list[str]]:
 
 
 def train(
-    order: TrainingOrder,
-    *,
-    on_line: Callable[[str], None],
-    checkout: Path = _CHECKOUT,
+    order: TrainingOrder, *, on_line: Callable[[str], None], checkout: Path = _CHECKOUT
 ) -> Path:
     """Train and convert; return where the model is, a folder of CTranslate2 or of GGUF files.
 

@@ -11,19 +11,11 @@ from typing import Any
 from urllib.parse import quote
 
 from pipeline.core.errors import ModelError
-from pipeline.core.sizes import human_size
+from pipeline.core.formats import human_size
 from pipeline.models import wheels
 from pipeline.models.hub_client import TIMEOUT_S, HubFile, endpoint, explain, get, missing_file
 from pipeline.models.library import Manifest, ModelLibrary, PullProgress, StoredFile
-from pipeline.models.registry import (
-    Model,
-    ModelFile,
-    Role,
-    Wheel,
-    hub_id,
-    near,
-    terms_of,
-)
+from pipeline.models.registry import Model, ModelFile, Role, Wheel, hub_id, near, terms_of
 from pipeline.models.wheels import place
 
 _WHISPER = ("config.json", "model.bin", "preprocessor_config.json", "tokenizer.json")
@@ -35,13 +27,7 @@ _VOCABULARIES = {
 }
 _SPARE_BYTES = 50_000_000
 """Bytes to leave free on the disk for the rest of the system."""
-_LOCAL = {
-    "disk-full",
-    "disk-short",
-    "model-busy",
-    "models-unwritable",
-    "terms-not-accepted",
-}
+_LOCAL = {"disk-full", "disk-short", "model-busy", "models-unwritable", "terms-not-accepted"}
 """Codes of errors that would be the same with another source."""
 
 

@@ -124,7 +124,6 @@ def _stream(file: HubFile, target: Path, watch: PullProgress) -> None:
 
 
 def _right(file: HubFile, target: Path, sha256: str) -> bool:
-    """Return whether a file has the size and the hash that the hub announced."""
     if target.stat().st_size != file.size_bytes:
         return False
     if file.sha256:

@@ -60,7 +60,6 @@ def _is_stored(library: ModelLibrary, value: str) -> bool:
 
 
 def _look(value: str) -> tuple[Path, bool]:
-    """Return `value` as a path, and whether it exists."""
     try:
         path = Path(value).expanduser()
         return path, path.exists()

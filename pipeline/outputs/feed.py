@@ -8,9 +8,9 @@ from datetime import datetime
 from pipeline.captions.subtitles import Side
 from pipeline.config.publishing import Output
 from pipeline.core.reports import Emit
-from pipeline.outputs.outlet import Outlet
-from pipeline.outputs.requests import (
+from pipeline.outputs.outlet import (
     MakeRequest,
+    Outlet,
     Shown,
     freeshow,
     propresenter,

@@ -13,10 +13,9 @@ from pydantic import Field
 
 from pipeline.core.types import CommandName, Kind, Mode, SongControl, State
 from pipeline.protocol.caption import CaptionMessage, SourceText, TargetText
-from pipeline.records.comparison import CompareRecord
 from pipeline.records.events import ModelUsed
 from pipeline.records.health import HealthRecord
-from pipeline.records.utterance import UtteranceRecord
+from pipeline.records.utterance import CompareRecord, UtteranceRecord
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -27,9 +27,8 @@ from pipeline.core.reports import Emit, Fault
 from pipeline.core.threads import Thread, described
 from pipeline.core.types import State
 from pipeline.protocol.caption import CaptionMessage
-from pipeline.publish.broker import Broker, Published
+from pipeline.publish.broker import Broker, Published, place_of
 from pipeline.publish.stream import ServiceStatus, StreamMessage, caption_out, status_out
-from pipeline.publish.troubles import place_of
 
 
 class Backlog:

@@ -21,15 +21,14 @@ import structlog
 from pipeline.captions.board import CaptionBoard
 from pipeline.config.schema import Settings
 from pipeline.core.errors import ProtocolError, PublishError
+from pipeline.core.formats import utc_now
 from pipeline.core.metrics import Metrics
-from pipeline.core.timestamps import utc_now
 from pipeline.core.types import State
 from pipeline.protocol.commands import CommandMessage
 from pipeline.protocol.messages import NoticeMessage
-from pipeline.publish.broker import Broker
+from pipeline.publish.broker import Broker, place_of
 from pipeline.publish.publisher import SIGN_OF_LIFE_S
 from pipeline.publish.stream import ServiceStatus, StreamCaption, is_of, parse_stream
-from pipeline.publish.troubles import place_of
 from pipeline.records.health import Dropped, HealthRecord, Queues
 from pipeline.server.hub import Hub
 

@@ -10,10 +10,8 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from pipeline.core.types import CommandName
-from pipeline.records.comparison import CompareRecord
 from pipeline.records.health import HealthRecord, RungName
-from pipeline.records.translation import TranslationRecord
-from pipeline.records.utterance import UtteranceRecord
+from pipeline.records.utterance import CompareRecord, TranslationRecord, UtteranceRecord
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,12 +8,7 @@ from typing import Literal, get_args
 from pipeline.core.types import Mode, State
 
 RungName = Literal[
-    "full",
-    "fewer-partials",
-    "no-partials",
-    "partial-engine-finals",
-    "source-captions",
-    "behind",
+    "full", "fewer-partials", "no-partials", "partial-engine-finals", "source-captions", "behind"
 ]
 
 

@@ -1,15 +1,16 @@
-"""The record of one utterance: its texts, how sure the engines were, and every time it took. Pure.
+"""The records of one utterance: its texts, how sure the engines were, and every time it took. Pure.
 
 A record's fields are its JSON, and the schema of records is made from these dataclasses. Times
 ending in `_ms` are milliseconds, audio times are seconds from the start of the session's audio.
-None means "not measured", never zero.
+None means "not measured", never zero. Extra targets and second finals have records of their own,
+because the utterance's is written as soon as its final is shown.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Literal
 
 from pipeline.core.types import (
@@ -17,6 +18,7 @@ from pipeline.core.types import (
     Caption,
     Cause,
     Check,
+    Comparison,
     Correction,
     Mode,
     Opinion,
@@ -24,16 +26,8 @@ from pipeline.core.types import (
     Transcript,
     Word,
 )
-from pipeline.records.quality import (
-    Flag,
-    Measures,
-    Quality,
-    agreement,
-    flags,
-    judge,
-    probability,
-)
-from pipeline.text.local_agreement import normalized_erasure
+from pipeline.records.quality import Flag, Measures, Quality, agreement, flags, judge, probability
+from pipeline.text.commit_policy import normalized_erasure
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -344,3 +338,86 @@ def _finite(opinion: Opinion | None) -> Opinion | None:
 def _rounded(value: float | None, digits: int) -> float | None:
     # JSON has no nan and no infinity, and a line with one would be refused as damaged later.
     return round(value, digits) if value is not None and math.isfinite(value) else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompareRecord:
+    """A second final for an utterance; only operators see it."""
+
+    type: Literal["compare"] = "compare"
+    id: int
+    """The utterance."""
+    utc: str
+    """When it was made, after the utterance's own record."""
+    lang: str
+    text: str
+    engine: str
+    model: str
+    """As in the settings, without the folder."""
+    ms: float
+    """Time of the engine, milliseconds."""
+    stopped: Literal["end", "length", "loop"]
+    """Why it ended: by itself, at the token cap, at the repetition guard."""
+    agreement: float | None
+    """chrF against the final that was shown, 0..1; None if it says nothing."""
+
+
+def compare_record(comparison: Comparison, *, utc: str) -> CompareRecord:
+    """Return the record of a comparison."""
+    translation = comparison.translation
+    return CompareRecord(
+        id=comparison.id,
+        utc=utc,
+        lang=comparison.lang,
+        text=translation.text,
+        engine=translation.engine,
+        model=comparison.model,
+        ms=round(comparison.span.ms, 1),
+        stopped=translation.stopped,
+        agreement=agreement(translation.text, comparison.final),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TranslationRecord:
+    """What the utterance's record says of the first target. What was heard stands there only."""
+
+    type: Literal["translation"] = "translation"
+    id: int
+    """The utterance's."""
+    utc: str
+    target: str
+    """The extra target language. `final.lang` is another where the source text stands in."""
+    start_s: float
+    end_s: float
+    final: FinalRecord
+    partial: PartialRecord | None = None
+    updates: int
+    """Number of texts shown in this language, the final included."""
+    normalized_erasure: float | None = None
+    revised: int | None = None
+    agreement: float | None = None
+    partial_ms: float | None = None
+    final_busy_ms: float | None = None
+    """Waiting for the final translator: for an earlier utterance, or for other languages."""
+    final_ms: float | None = None
+    last_syllable_to_partial_ms: float | None = None
+    last_syllable_to_final_ms: float | None = None
+    verse: str = ""
+    checks: tuple[Check, ...] = ()
+    doubt: float | None = None
+    is_doubtful: bool = False
+    held_ms: float | None = None
+    flags: tuple[Flag, ...] = ()
+
+
+def translation_record(record: UtteranceRecord, target: str) -> TranslationRecord | None:
+    """Return what of an utterance's record is about its translation, None if it has none."""
+    if record.final is None:
+        return None
+    shared = {name: getattr(record, name) for name in _SHARED}
+    return TranslationRecord(target=target, final=record.final, **shared)
+
+
+_SHARED = {field.name for field in fields(TranslationRecord)} - {"type", "target", "final"}
+"""All else is the utterance's: a field that both have is copied, whoever adds it."""

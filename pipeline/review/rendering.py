@@ -8,8 +8,9 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from pipeline.core.formats import clock
 from pipeline.core.languages import language
-from pipeline.review.svg import clock, printable
+from pipeline.review.svg import printable
 from pipeline.review.wording import GRADES, filter_reason
 
 

@@ -27,18 +27,12 @@ from pipeline.review.report_tables import (
     troubles,
     uncovered,
 )
-from pipeline.review.report_timeline import (
-    ReportedSession,
-    session_timeline,
-)
+from pipeline.review.report_timeline import ReportedSession, session_timeline
 from pipeline.review.wording import GRADES, filter_reason
 from pipeline.session.reader import started
 
 _SHARES = ((0.95, "Nearly all"), (0.7, "Most"), (0.4, "About half"), (0.1, "Some"), (0.0, "Few"))
-_TROUBLES = {
-    "records-dropped": "records lost",
-    "source": "microphone lost",
-}
+_TROUBLES = {"records-dropped": "records lost", "source": "microphone lost"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +99,6 @@ def _verdict(session: ReportedSession) -> str:
 
 
 def _lede(session: ReportedSession) -> str:
-    """Return the session in a few sentences."""
     took = spread(r.last_syllable_to_final_ms for r in session.shown)
     says = f"{_verdict(session)} {_many(len(session.captions), 'caption')}"
     says += f" in {_length(session.length_s)}."
@@ -123,7 +116,6 @@ def _lede(session: ReportedSession) -> str:
 
 
 def _cards(session: ReportedSession, compared: Score | None) -> list[Card]:
-    """Return the session's figures, the important ones first."""
     took = spread(r.last_syllable_to_final_ms for r in session.shown)
     first = spread(r.start_to_first_text_ms for r in session.shown)
     engines = Counter(message.target.engine for message in session.captions)

@@ -16,8 +16,7 @@ from pipeline.core.types import Correction
 from pipeline.evaluation.score import Score
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.records.summary import STAGES, TermTally
-from pipeline.records.translation import TranslationRecord
-from pipeline.records.utterance import UtteranceRecord
+from pipeline.records.utterance import TranslationRecord, UtteranceRecord
 from pipeline.review.rendering import render_part
 from pipeline.review.report_timeline import ReportedSession
 from pipeline.review.store import WORST
@@ -165,12 +164,7 @@ def reviewed(session: ReportedSession) -> Markup:
     outcomes = Counter(decided.outcome for decided in session.decisions)
     counted = ", ".join(f"{count} {outcome}" for outcome, count in outcomes.most_common())
     return render_part(
-        _TEMPLATE,
-        "reviewed",
-        session=session,
-        total=outcomes.total(),
-        counted=counted,
-        rows=rows,
+        _TEMPLATE, "reviewed", session=session, total=outcomes.total(), counted=counted, rows=rows
     )
 
 

@@ -10,12 +10,13 @@ from itertools import pairwise
 import numpy as np
 from markupsafe import Markup
 
+from pipeline.core.formats import clock
 from pipeline.evaluation.score import realtime
 from pipeline.records.events import EventRecord, RungEvent, SourceEvent
 from pipeline.records.health import RUNG_NAMES
 from pipeline.review.rendering import render_part
 from pipeline.review.store import Reviewed, read_decisions
-from pipeline.review.svg import Bar, Lane, clock, timeline
+from pipeline.review.svg import Bar, Lane, timeline
 from pipeline.review.wording import event_text, filter_reason
 from pipeline.session.reader import Session
 

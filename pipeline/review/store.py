@@ -18,9 +18,9 @@ from typing import Literal, TypeAlias
 import orjson
 from pydantic import TypeAdapter
 
-from pipeline.core.errors import ProtocolError, SessionError
+from pipeline.core.errors import ProtocolError, SessionError, reading
 from pipeline.core.files import GrowingFile, try_lock, write_whole
-from pipeline.core.timestamps import utc_now
+from pipeline.core.formats import utc_now
 from pipeline.core.types import Word
 from pipeline.protocol.caption import Count
 from pipeline.protocol.codec import parse_json
@@ -340,11 +340,9 @@ def read_decisions(folder: Path) -> dict[int, Reviewed]:
 
 def hold_session(journal: Path) -> int:
     """Lock a session's journal, as the daemon that writes it does; return the descriptor."""
-    try:
+    with reading(journal, SessionError, "session-unreadable"):
         # A lock goes with its last descriptor: a program that is started must not inherit one.
         fd = os.open(journal, os.O_RDONLY)
-    except OSError as error:
-        raise SessionError("session-unreadable", f"{journal}: {error.strerror}.") from None
     with suppress(OSError):  # of a file system that knows no locks
         if not try_lock(fd):
             os.close(fd)

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 
 from markupsafe import Markup, escape
 
+from pipeline.core.formats import clock
+
 # Control characters are errors in HTML, and nobody can read them.
 _CONTROLS = {code: "\ufffd" for code in (*range(32), *range(127, 160)) if chr(code) not in "\t\n"}
 
@@ -69,13 +71,6 @@ class Lane:
     steps: Sequence[tuple[float, float]] = ()
     """(seconds, value)"""
     top: float = 1.0
-
-
-def clock(seconds: float) -> str:
-    """Return a time of the session: 1:02 or 1:02:03."""
-    whole = max(0, int(seconds))
-    hours, minutes, s = whole // 3600, whole // 60 % 60, whole % 60
-    return f"{hours}:{minutes:02}:{s:02}" if hours else f"{minutes}:{s:02}"
 
 
 def timeline(length_s: float, lanes: Sequence[Lane]) -> Markup:

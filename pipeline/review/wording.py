@@ -54,12 +54,7 @@ _GIVEN_UP: dict[RungName, str] = {
 }
 
 
-GRADES = {
-    "accept": "good",
-    "moderate": "good",
-    "review": "worth a look",
-    "reject": "doubtful",
-}
+GRADES = {"accept": "good", "moderate": "good", "review": "worth a look", "reject": "doubtful"}
 """A score's decisions as people are told of them: in three."""
 
 

@@ -32,8 +32,7 @@ EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104 - compared, not bound
 
 _REQUEST = re.compile(rb"(?P<method>GET|HEAD) (?P<path>/[!-~]*) HTTP/1\.[01]\r\n")
 _HOST = re.compile(
-    rb"\r\nhost:[ \t]*(?P<host>([a-z0-9.\-]+|\[[0-9a-f:]+\])(:\d{1,5})?)\r\n",
-    re.IGNORECASE,
+    rb"\r\nhost:[ \t]*(?P<host>([a-z0-9.\-]+|\[[0-9a-f:]+\])(:\d{1,5})?)\r\n", re.IGNORECASE
 )
 
 

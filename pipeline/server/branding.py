@@ -20,11 +20,7 @@ MOST_BYTES = 100_000
 STYLE = "/css/church.css"
 LOGO = "/church-logo"
 
-_TYPES = {
-    b"\x89PNG\r\n\x1a\n": "image/png",
-    b"\xff\xd8\xff": "image/jpeg",
-    b"RIFF": "image/webp",
-}
+_TYPES = {b"\x89PNG\r\n\x1a\n": "image/png", b"\xff\xd8\xff": "image/jpeg", b"RIFF": "image/webp"}
 _SVG = "{http://www.w3.org/2000/svg}"
 _ACTIVE = ("script", "foreignObject", "iframe", "handler")
 # A picture that is part of the file; whatever else a link leads to is outside of it.
@@ -80,7 +76,6 @@ def branding_at_start(church: Church) -> Branding:
 
 
 def _logo(path: Path) -> tuple[bytes, str]:
-    """Return a logo's bytes and type."""
     try:
         if not path.is_file():
             raise ServerError(

@@ -185,7 +185,7 @@ class Hub:
         take_limits(self._limiter, self._settings)
         await self._port.open()
         self._timers.every(_HEALTH_S, self._tell_health)
-        self._timers.every(_ALIVE_S, self._tell_alive)
+        self._timers.every(_ALIVE_S, lambda: self._tell(lambda seq: AliveMessage(seq=seq)))
 
     @property
     def port(self) -> int:
@@ -299,9 +299,6 @@ class Hub:
         if self._clients.authorized():
             seqs = {lang: board.seq for lang, board in self._boards.by_lang.items()}
             self.operators.health(self._health(), seqs, self._heard())
-
-    def _tell_alive(self) -> None:
-        self._tell(lambda seq: AliveMessage(seq=seq))
 
     def _tell(self, message: Callable[[int], Outgoing]) -> None:
         """Send everyone a message that names the newest seq of what they are shown."""

@@ -29,9 +29,8 @@ from pipeline.protocol.messages import (
     Stretch,
     SuggestionMessage,
 )
-from pipeline.records.comparison import CompareRecord
 from pipeline.records.health import HealthRecord
-from pipeline.records.utterance import UtteranceRecord
+from pipeline.records.utterance import CompareRecord, UtteranceRecord
 from pipeline.server.clients import Client, Clients, DisplayLatency
 
 _UTTERANCES = 50

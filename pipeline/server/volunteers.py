@@ -23,7 +23,7 @@ from pydantic import TypeAdapter
 
 from pipeline.core.errors import ProtocolError, SessionError
 from pipeline.core.files import try_lock, write_whole
-from pipeline.core.timestamps import utc_now
+from pipeline.core.formats import utc_now
 from pipeline.protocol.codec import parse_json
 from pipeline.server.access import client_network
 

@@ -24,8 +24,7 @@ from pipeline.core.files import GrowingFile, LineFile, do_all
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.protocol.codec import encode, parse_caption
 from pipeline.records.events import Record
-from pipeline.records.translation import TranslationRecord
-from pipeline.records.utterance import UtteranceRecord
+from pipeline.records.utterance import TranslationRecord, UtteranceRecord
 from pipeline.session.reader import JOURNAL, journal_name, read_session_lines
 
 _WAITING = 1_000
@@ -79,12 +78,7 @@ class Transcripts:
     """The files of a session, three for each of its languages."""
 
     def __init__(
-        self,
-        folder: Path,
-        langs: Mapping[Side, str],
-        journal: str = JOURNAL,
-        *,
-        keep: bool = False,
+        self, folder: Path, langs: Mapping[Side, str], journal: str = JOURNAL, *, keep: bool = False
     ) -> None:
         """Make those of `langs`, which hold the captions of a journal. Raises OSError.
 
@@ -219,7 +213,6 @@ class CaptionFiles:
         self.transcripts = Transcripts(folder, langs, journal, keep=keep)
 
     def __len__(self) -> int:
-        """Return how many lines of the journal wait for the disk."""
         return len(self.journal)
 
     def add(self, message: CaptionMessage) -> None:
@@ -262,7 +255,6 @@ class CaptionsByLanguage:
             self.files[lang] = CaptionFiles(folder, journal_name(lang), {"target": lang}, keep=keep)
 
     def __len__(self) -> int:
-        """Return how many lines of journals wait for the disk."""
         return sum(map(len, self.files.values()))
 
     @property

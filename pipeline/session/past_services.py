@@ -12,14 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
-from pipeline.captions.export import (
-    DOCX,
-    FORMATS,
-    WHICH,
-    export,
-    export_docx,
-    paragraphs,
-)
+from pipeline.captions.export import DOCX, FORMATS, WHICH, export, export_docx, paragraphs
 from pipeline.captions.redaction import MARK
 from pipeline.captions.subtitles import languages, newest, plain
 from pipeline.core.errors import ProtocolError, SessionError

@@ -21,15 +21,13 @@ import structlog
 from pydantic import ConfigDict, Field, TypeAdapter
 
 from pipeline.captions.subtitles import Side, languages, newest
-from pipeline.core.errors import ProtocolError, SessionError
+from pipeline.core.errors import ProtocolError, SessionError, reading
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.protocol.codec import parse_caption, parse_json
-from pipeline.records.comparison import CompareRecord
 from pipeline.records.events import EndEvent, EventRecord, Record
 from pipeline.records.health import HealthRecord
 from pipeline.records.summary import SummaryRecord
-from pipeline.records.translation import TranslationRecord
-from pipeline.records.utterance import UtteranceRecord
+from pipeline.records.utterance import CompareRecord, TranslationRecord, UtteranceRecord
 
 log = structlog.get_logger()
 
@@ -330,10 +328,8 @@ def _parse_lines(
     path: Path, parse: Callable[[bytes], T]
 ) -> tuple[list[T], dict[int, ProtocolError]]:
     """Return what the lines of a file say, and what is wrong with others by their numbers."""
-    try:
+    with reading(path, SessionError, "session-unreadable"):
         lines = path.read_bytes().split(b"\n")
-    except OSError as error:
-        raise SessionError("session-unreadable", f"{path}: {error.strerror}.") from None
     # Counted before empty lines are left out: who mends a file looks for the line by its number.
     numbered = [(number, line) for number, line in enumerate(lines, 1) if line.strip()]
     parsed: list[T] = []

@@ -24,9 +24,9 @@ from pipeline.captions.redaction import Redaction, RedactionFilter
 from pipeline.config.section import Session as SessionSettings
 from pipeline.core.errors import ProtocolError, SessionError
 from pipeline.core.files import LineFile, WholeFile
+from pipeline.core.formats import utc_now
 from pipeline.core.reports import Fault
 from pipeline.core.threads import Thread, described
-from pipeline.core.timestamps import utc_now
 from pipeline.core.types import Pcm
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.protocol.codec import parse_caption

@@ -20,16 +20,10 @@ from pipeline.captions.redaction import MARK, Redaction, RedactionFilter
 from pipeline.captions.subtitles import Side, cues, srt, txt, vtt
 from pipeline.core.errors import SessionError
 from pipeline.core.files import LineFile, WholeFile, sync, write_whole
-from pipeline.core.timestamps import utc_now
+from pipeline.core.formats import utc_now
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.records.events import OffRecordEvent, Record
-from pipeline.session.reader import (
-    JOURNAL,
-    RECORDS,
-    extra_targets,
-    journal_name,
-    read_journal,
-)
+from pipeline.session.reader import JOURNAL, RECORDS, extra_targets, journal_name, read_journal
 from pipeline.session.recordings import remove_recordings
 from pipeline.session.resume import in_use
 from pipeline.session.training_pairs import NAMES

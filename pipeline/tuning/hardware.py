@@ -38,7 +38,7 @@ def machine() -> Machine:
     memory, others = psutil.virtual_memory(), ExternalLoad()
     time.sleep(_LOOK_S)
     return Machine(
-        cpu=_cpu(),
+        cpu=cpu_name(),
         # Physical cores: two threads of one share its arithmetic units, which engines keep busy. A
         # container may allow fewer.
         cores=min(
@@ -82,7 +82,8 @@ def _cuda() -> bool:
     return bool(ctranslate2.get_cuda_device_count())
 
 
-def _cpu() -> str:
+def cpu_name() -> str:
+    """Return the processor's name."""
     with suppress(OSError):
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
             if line.startswith("model name"):

@@ -12,10 +12,15 @@ from abc import abstractmethod
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
+from pipeline.audio.protocols import AudioSource, SongDetector, SpeechDetector
 from pipeline.core.errors import EngineError, ModelCrashError, ModelError, without_resources
 from pipeline.core.reports import Emit, Fault, WorkerEnded, WorkerReady
 from pipeline.core.threads import Thread
+from pipeline.engines.process.engine_process import EngineProcess
+from pipeline.engines.process.sharing import process_of
+from pipeline.engines.protocols import Recognizer, Speaker, Translator
 
 FAULTS_IN_A_ROW = 5
 """So many engine errors without a success between them mean that the engine is gone."""
@@ -45,7 +50,6 @@ class Worker(Thread):
         self._begun.set()
 
     def _live(self) -> None:
-        """Load, wait, work, report."""
         error: BaseException | None = None
         try:
             self.load()
@@ -68,6 +72,17 @@ class Worker(Thread):
         """Report an engine error that costs one utterance."""
         self._faults += 1
         self.emit(Fault(self.name, error.code, error.message))
+
+    def may_use(self, translator: Translator) -> bool:
+        """Load a translator; report one that is broken. Raises ModelError for wrong settings."""
+        try:
+            translator.load()
+        except ModelError as error:
+            if not is_unusable(error):
+                raise
+            self.emit(Fault(self.name, error.code, error.message))
+            return False
+        return True
 
     def note_success(self) -> None:
         """Note a success: errors before it no longer count."""
@@ -108,3 +123,53 @@ class WorkLog:
         # just now is counted once.
         ends_s.update(self._done.copy())
         return sum(max(0.0, end - max(begin, from_s)) for begin, end in ends_s.items())
+
+
+@dataclass(frozen=True, slots=True)
+class TargetEngines:
+    """The translators of a target language."""
+
+    lang: str
+    partial: Translator | None
+    final: Translator | None
+
+    def stages(self, *, is_first: bool) -> tuple[str, str]:
+        """Return the names of the threads to which the two belong, the quick translator's first."""
+        # The first target's quick pass is made in the thread that has heard the words.
+        if is_first:
+            return "transcribe", "translate"
+        return f"quick-{self.lang}", f"translate-{self.lang}"
+
+
+@dataclass(frozen=True, slots=True)
+class Engines:
+    """Everything heavy: made by the engines' factory or by a test, loaded by the workers."""
+
+    source: AudioSource
+    detector: SpeechDetector
+    recognizer: Recognizer
+    targets: tuple[TargetEngines, ...]
+    """Those of each target language, in the order of the settings."""
+    compare: Translator | None = None
+    """A second final translator, in rehearsals."""
+    speaker: Speaker | None = None
+    """Speaks the captions to who listens."""
+    songs: SongDetector | None = None
+    """Tells song from speech; without it only operators hold captions while there is song."""
+
+    def by_stage(self) -> list[tuple[str, EngineProcess]]:
+        """Return the engines in processes of their own, with the worker that each belongs to.
+
+        One that several languages share belongs to the first of them.
+        """
+        places: list[tuple[str, object]] = [("transcribe", self.recognizer)]
+        for number, target in enumerate(self.targets):
+            quick, final = target.stages(is_first=number == 0)
+            places += [(quick, target.partial), (final, target.final)]
+        places.insert(3, ("compare", self.compare))
+        places.append(("speech", self.speaker))
+        found: dict[int, tuple[str, EngineProcess]] = {}
+        for stage, engine in places:
+            if (process := process_of(engine)) is not None:
+                found.setdefault(id(process), (stage, process))
+        return list(found.values())

@@ -10,10 +10,14 @@ import structlog
 from pipeline.config.schema import Stt
 from pipeline.core.standing import Reopened, Standing
 from pipeline.core.types import SAMPLE_RATE, Caption, Correction, Transcript, Utterance
-from pipeline.text.commit_policy import CommitPolicy
-from pipeline.text.local_agreement import Stabilizer, agreed, revised_words
+from pipeline.text.commit_policy import (
+    CommitPolicy,
+    Stabilizer,
+    TargetCommit,
+    agreed,
+    revised_words,
+)
 from pipeline.text.sentences import is_ended, without_end
-from pipeline.text.target_commit import TargetCommit
 from pipeline.text.words import behind, words
 
 log = structlog.get_logger()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import queue
+import time
 from functools import partial
 from pathlib import Path
 from typing import Protocol
@@ -10,14 +12,14 @@ from pipeline.audio.segmenter import Segmenter
 from pipeline.audio.utterance_ids import UtteranceIds
 from pipeline.church.fidelity.doubt import in_use
 from pipeline.config.schema import Settings
+from pipeline.core.errors import EngineError, EngineGoneError
 from pipeline.core.reports import Emit, Fault
-from pipeline.core.types import Caption, SongControl
+from pipeline.core.types import Caption, Comparison, SongControl, Span
 from pipeline.dictionary.store import Dictionary
+from pipeline.engines.protocols import Translator
 from pipeline.models.automatic import own_pauses
-from pipeline.workers.base import Worker
-from pipeline.workers.comparer import LIMIT, Compare
+from pipeline.workers.base import Engines, Worker
 from pipeline.workers.degradation import Degradation
-from pipeline.workers.engines import Engines
 from pipeline.workers.listener import FallbackDetector, Listen
 from pipeline.workers.queues import UtteranceQueue
 from pipeline.workers.target import TargetWorkers
@@ -281,3 +283,66 @@ class WorkerGroup:
             "partials": self._utterances.replaced_partials,
             "drafts": self._transcribe.quick.full_drafts,
         }
+
+
+LIMIT = 16
+"""Captions that may wait."""
+
+
+class Compare(Worker):
+    """Translates the source of finals once more. `limit` 0 lets any number wait."""
+
+    def __init__(
+        self, *, lang: str, translator: Translator, model: str, emit: Emit, limit: int = LIMIT
+    ) -> None:
+        super().__init__("compare", emit)
+        self._lang = lang
+        self._translator = translator
+        self._model = Path(model).name
+        self._limit = limit
+        # Unbounded, as the end must always go in; `put` keeps the limit.
+        self._finals: queue.Queue[tuple[int, str, str] | None] = queue.Queue()
+        self._useless = False
+        self.left_out = 0
+        """Captions not compared: too many waited, or the translator fails."""
+
+    def put(self, caption: Caption) -> None:
+        """Hand a final over; never waits. Called by one thread."""
+        if self._limit and self._finals.qsize() >= self._limit:
+            self.left_out += 1
+        else:  # without the samples that the caption holds on to
+            self._finals.put((caption.id, caption.transcript.text, caption.text))
+
+    def end(self) -> None:
+        """Say that no final will follow; harmless when repeated."""
+        self._finals.put(None)
+
+    def load(self) -> None:
+        """Load the translator. A broken one is reported, and nothing is compared."""
+        self._useless = not self.may_use(self._translator)
+
+    def work(self) -> None:
+        """Compare until the end comes."""
+        while (final := self._finals.get()) is not None:
+            if self._useless:
+                self.left_out += 1
+            else:
+                self._compare(*final)
+        if self.left_out:
+            message = f"{self.left_out} captions were not compared."
+            self.emit(Fault(self.name, "compare-incomplete", message))
+
+    def _compare(self, caption_id: int, source: str, final: str) -> None:
+        start_s = time.monotonic()
+        try:
+            translation = self._translator.translate(source)
+        except EngineError as error:
+            self.left_out += 1
+            # Of that its process's keeper tells.
+            if not isinstance(error, EngineGoneError):
+                self.fault(error)
+                self._useless = self.too_many_failures
+            return
+        self.note_success()
+        span = Span(start_s, time.monotonic())
+        self.emit(Comparison(caption_id, self._lang, final, self._model, translation, span))

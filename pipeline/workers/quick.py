@@ -240,7 +240,6 @@ class QuickPass:
             )
 
     def _failed(self, error: EngineError) -> None:
-        """Report an error of the translator."""
         self._emit(Fault(self._stage, error.code, error.message))
         self._backoff.failed(time.monotonic())
 

@@ -25,9 +25,8 @@ from pipeline.dictionary.glossary_store import GlossaryStore
 from pipeline.engines.process.sharing import LanguageTranslator
 from pipeline.engines.protocols import Scorer
 from pipeline.protocol.caption import CaptionMessage
-from pipeline.workers.base import Worker
+from pipeline.workers.base import TargetEngines, Worker
 from pipeline.workers.degradation import Degradation, Rung, Waits
-from pipeline.workers.engines import TargetEngines
 from pipeline.workers.queues import DRAFT_LIMIT, DraftQueue, Retranslation, TranscriptQueue
 from pipeline.workers.quick import Quick, QuickPass
 from pipeline.workers.translator import Translate

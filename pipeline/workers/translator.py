@@ -12,7 +12,7 @@ from typing import TypeAlias
 from pipeline.church.fidelity.given_text import given, prepare
 from pipeline.config.schema import Settings
 from pipeline.core.backoff import Backoff
-from pipeline.core.errors import EngineCancelledError, EngineError, EngineGoneError, ModelError
+from pipeline.core.errors import EngineCancelledError, EngineError, EngineGoneError
 from pipeline.core.languages import language
 from pipeline.core.reports import Emit, Fault, Retranslated
 from pipeline.core.standing import Standing
@@ -21,11 +21,10 @@ from pipeline.dictionary.glossary_store import GlossaryStore
 from pipeline.engines.process.sharing import is_there
 from pipeline.engines.protocols import Scorer, TranslationRequest, Translator
 from pipeline.records.quality import agreement
+from pipeline.text.commit_policy import revised_words
 from pipeline.text.language_check import OutputLanguage, gibberish
-from pipeline.text.local_agreement import revised_words
-from pipeline.text.sentence_end import HALF
-from pipeline.text.sentences import split
-from pipeline.workers.base import FAULTS_IN_A_ROW, Worker, WorkLog, is_unusable
+from pipeline.text.sentences import HALF, split
+from pipeline.workers.base import FAULTS_IN_A_ROW, Worker, WorkLog
 from pipeline.workers.degradation import Degradation
 from pipeline.workers.queues import Draft, DraftQueue, Retranslation
 from pipeline.workers.steps import as_final, blend, translate
@@ -119,12 +118,7 @@ class Translate(Worker):
     def load(self) -> None:
         """Load the translator. A broken one is reported, and drafts become finals."""
         prepare(self.settings.translate.spoken)
-        try:
-            self._translator.load()
-        except ModelError as error:
-            if not is_unusable(error):
-                raise  # a mistake in the settings
-            self.emit(Fault(self.name, error.code, error.message))
+        if not self.may_use(self._translator):
             self._backoff.give_up()
             return
         if self._translator.degraded_reason:
@@ -312,7 +306,6 @@ class Translate(Worker):
         return max(usable, key=weight, default=(found[0], None))
 
     def _given(self, caption: Caption) -> str:
-        """Return the text that the translators got."""
         said = caption.transcript
         return given(said.text, said.lang, self.settings.church)
 

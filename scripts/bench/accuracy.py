@@ -12,7 +12,6 @@ CPU seconds are those of this process, so other programs hardly matter.
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -24,19 +23,19 @@ import numpy as np
 from rich.console import Console
 from rich.progress import track
 
+from pipeline.audio.file import read_audio
 from pipeline.audio.level import level_dbfs
 from pipeline.config.loader import load
 from pipeline.config.schema import Settings
-from pipeline.core.errors import StarkError
 from pipeline.core.resources import bundled
 from pipeline.core.types import SAMPLE_RATE, Pcm
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines.process.factory import recognizer
-from pipeline.evaluation.voices import read_voices
+from pipeline.evaluation.reference import read_voices
 from pipeline.text.hallucinations import reason
-from scripts.bench.machine import machine
-from scripts.bench.recordings import read_audio, utterances
-from scripts.bench.report_section import markdown, show, write
+from scripts.bench.recordings import utterances
+from scripts.bench.report_section import machine, markdown, show, write
+from scripts.support.command import parser_of, says_errors
 from scripts.support.voice_score import score_text
 
 _PAUSE_S = 0.25
@@ -84,11 +83,10 @@ class Figures:
     """CPU seconds for each second of utterances."""
 
 
+@says_errors
 def main() -> int:
     """Measure, print; return the exit code."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("--voices", type=Path, default=bundled("demo", "voices"), metavar="FOLDER",
                         help="recordings with a voices.json (default demo/voices)")  # fmt: skip
     parser.add_argument("--model", nargs="+", default=["whisper-base"],
@@ -100,16 +98,12 @@ def main() -> int:
     parser.add_argument("--markdown", type=Path, help="write the table into this file")
     arguments = parser.parse_args()
     hot = {"both": [False, True], "on": [True], "off": [False]}[arguments.hotwords]
-    try:
-        spoken = material(arguments.voices)
-        turns = list(product(arguments.model, arguments.window, hot))
-        results = [
-            measure(_settings(model, window_s, hotwords=on), spoken, show=arguments.show)
-            for model, window_s, on in track(turns, "hearing", console=Console(stderr=True))
-        ]
-    except StarkError as error:
-        print(error, file=sys.stderr)
-        return 2
+    spoken = material(arguments.voices)
+    turns = list(product(arguments.model, arguments.window, hot))
+    results = [
+        measure(_settings(model, window_s, hotwords=on), spoken, show=arguments.show)
+        for model, window_s, on in track(turns, "hearing", console=Console(stderr=True))
+    ]
     if arguments.markdown:
         write(arguments.markdown, TITLE, section(results))
     show(rows(results))

@@ -23,12 +23,12 @@ import orjson
 from rich.console import Console
 from rich.progress import track
 
-from pipeline.core.errors import StarkError
 from pipeline.models.resolve import resolve
 from pipeline.session.reader import read_journal
 from scripts.bench import recordings, report_section
 from scripts.bench.live import LiveRun, run_live
-from scripts.bench.machine import machine
+from scripts.bench.report_section import machine
+from scripts.support.command import parser_of, says_errors
 
 TITLE = "## Several languages"
 PREFACE = """
@@ -52,25 +52,22 @@ class Cost:
     """Final captions by further language."""
 
 
+@says_errors
 def main(argv: Sequence[str] | None = None) -> int:
     """Run, print, judge; return the exit code."""
     arguments = _arguments(argv)
     material = recordings.demo("sermon")
-    try:
-        # By its file, since this is about its time: of a name the registry knows the pairs it is
-        # good at. And whole, since the program runs elsewhere.
-        arguments.final = str(resolve("gemma", arguments.final).absolute())
-        candidates = {"one": [], "several": [targets(arguments)]}
-        runs: dict[str, list[LiveRun]] = {name: [] for name in candidates}
-        turns = [name for _ in range(arguments.runs) for name in candidates]
-        with tempfile.TemporaryDirectory() as folder:
-            for name in track(turns, "running", console=Console(stderr=True)):
-                settings = [*arguments.set, *candidates[name]]
-                runs[name].append(run_live(material.audio, "realtime", settings, Path(folder)))
-            one, several = (cost(runs[name], arguments.langs) for name in candidates)
-    except StarkError as error:
-        print(error, file=sys.stderr)
-        return 2
+    # By its file, since this is about its time: of a name the registry knows the pairs it is
+    # good at. And whole, since the program runs elsewhere.
+    arguments.final = str(resolve("gemma", arguments.final).absolute())
+    candidates = {"one": [], "several": [targets(arguments)]}
+    runs: dict[str, list[LiveRun]] = {name: [] for name in candidates}
+    turns = [name for _ in range(arguments.runs) for name in candidates]
+    with tempfile.TemporaryDirectory() as folder:
+        for name in track(turns, "running", console=Console(stderr=True)):
+            settings = [*arguments.set, *candidates[name]]
+            runs[name].append(run_live(material.audio, "realtime", settings, Path(folder)))
+        one, several = (cost(runs[name], arguments.langs) for name in candidates)
     rows = table(one, several)
     report_section.show(rows, TITLE)
     if arguments.markdown:
@@ -151,9 +148,7 @@ def write(file: Path, rows: Sequence[Sequence[str]], arguments: argparse.Namespa
 
 
 def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("--runs", type=int, default=1, help="runs of each (default 1)")
     parser.add_argument("--langs", nargs="+", default=["fr", "de", "pt"], metavar="LANG",
                         help="the further languages (default fr de pt)")  # fmt: skip

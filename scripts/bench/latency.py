@@ -20,19 +20,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import orjson
 from rich.console import Console
 from rich.progress import track
 
-from pipeline.core.errors import StarkError
 from pipeline.core.resources import bundled
-from scripts.bench import recordings
+from scripts.bench import recordings, report_section
 from scripts.bench.live import LiveRun, run_live
 from scripts.bench.live_figures import Figure, figures
-from scripts.bench.machine import machine
 from scripts.bench.recordings import Material
-from scripts.bench.report_section import markdown, with_section
-from scripts.bench.report_section import show as show_table
+from scripts.bench.report_section import machine
+from scripts.support.command import parser_of, says_errors, write_json
 
 PREFACE = """
 Made by `make bench` (`python -m scripts.bench.latency`): the real program in real time, and a
@@ -51,24 +48,20 @@ _PRIVATE = "models.directory="
 """Where somebody keeps models is nobody's business."""
 
 
+@says_errors
 def main(argv: Sequence[str] | None = None) -> int:
     """Run, gather, print; return the exit code."""
     arguments = _arguments(argv)
     candidates, kept = _candidates(arguments), []
-    try:
-        with tempfile.TemporaryDirectory() as folder:
-            for material in _materials(arguments, Path(folder)):
-                runs = _run(material, candidates, arguments, Path(folder))
-                told = {name: figures(found, material) for name, found in runs.items()}
-                kept.append(_result(material, arguments.recognizer, candidates, told))
-                show(kept[-1])
-                if arguments.markdown:  # after each: a later one may fail, or take too long
-                    write(arguments.markdown, kept[-1])
-    except StarkError as error:
-        print(error, file=sys.stderr)
-        return 2
-    if arguments.json:
-        arguments.json.write_bytes(orjson.dumps(kept, option=orjson.OPT_INDENT_2))
+    with tempfile.TemporaryDirectory() as folder:
+        for material in _materials(arguments, Path(folder)):
+            runs = _run(material, candidates, arguments, Path(folder))
+            told = {name: figures(found, material) for name, found in runs.items()}
+            kept.append(_result(material, arguments.recognizer, candidates, told))
+            show(kept[-1])
+            if arguments.markdown:  # after each: a later one may fail, or take too long
+                write(arguments.markdown, kept[-1])
+    write_json(arguments.json, kept)
     return 0
 
 
@@ -84,9 +77,7 @@ def _candidates(arguments: argparse.Namespace) -> dict[str, list[str]]:
 
 
 def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("--runs", type=int, default=1, help="runs of each setting (default 1)")
     parser.add_argument("--recording", nargs="+", choices=["sermon", "pauses", "voices"],
                         default=["sermon", "pauses"], help="(default sermon pauses)")  # fmt: skip
@@ -124,17 +115,12 @@ def _run(
     arguments: argparse.Namespace,
     folder: Path,
 ) -> dict[str, list[LiveRun]]:
-    """Run all candidates in turns."""
     found: dict[str, list[LiveRun]] = {name: [] for name in candidates}
     turns = [name for _ in range(arguments.runs) for name in candidates]
     for name in track(turns, f"running {material.name}", console=Console(stderr=True)):
         found[name].append(
             run_live(
-                material.audio,
-                arguments.pace,
-                candidates[name],
-                folder,
-                with_glass=arguments.glass,
+                material.audio, arguments.pace, candidates[name], folder, with_glass=arguments.glass
             )
         )
     return found
@@ -197,7 +183,7 @@ def title(result: dict[str, Any]) -> str:
 def section(result: dict[str, Any], preface: str = "") -> str:
     """Return a result's section of docs/BENCHMARKS.md."""
     notes = "".join(f"- {note}\n" for note in _notes(result))
-    return f"{title(result)}\n{preface}\n{markdown(result['rows'])}\n\n{notes}"
+    return f"{title(result)}\n{preface}\n{report_section.markdown(result['rows'])}\n\n{notes}"
 
 
 def write(file: Path, result: dict[str, Any]) -> None:
@@ -205,16 +191,13 @@ def write(file: Path, result: dict[str, Any]) -> None:
 
     The explanation of the figures stands under the first of these sections only.
     """
-    text = file.read_text("utf-8") if file.exists() else "# Benchmarks\n"
-    others = with_section(text, title(result), "")
-    preface = "" if PREFACE.strip() in others else PREFACE
-    told = section(result, preface)
-    file.write_text(with_section(text, title(result), told, behind="## Live: "), "utf-8")
+    preface = "" if report_section.is_explained(file, title(result), PREFACE) else PREFACE
+    report_section.write(file, title(result), section(result, preface), behind="## Live: ")
 
 
 def show(result: dict[str, Any]) -> None:
     """Print the table."""
-    show_table(result["rows"], title(result))
+    report_section.show(result["rows"], title(result))
     Console().print("; ".join(_notes(result)), style="dim")
 
 

@@ -14,15 +14,14 @@ import numpy as np
 import soundfile
 from pydantic import BaseModel, ValidationError
 
-from pipeline.audio.file import AudioFile
+from pipeline.audio.file import read_audio
 from pipeline.audio.segmenter import Segmenter, last_finals
 from pipeline.audio.silero_vad import Silero
 from pipeline.config.schema import Vad
 from pipeline.core.errors import SessionError
 from pipeline.core.resources import bundled
 from pipeline.core.types import BLOCK_SAMPLES, SAMPLE_RATE, AudioBlock, Pcm, Utterance
-from pipeline.evaluation.reference import Recording, read_recording
-from pipeline.evaluation.voices import read_voices
+from pipeline.evaluation.reference import Recording, read_recording, read_voices
 
 PAUSE_S = 2.0
 """Between two recordings of people."""
@@ -125,19 +124,6 @@ def word_times(audio: Path) -> tuple[SpokenWord, ...]:
     except (OSError, ValidationError) as error:
         said = str(error).splitlines()[0]
         raise SessionError("reference-unreadable", f"{file} cannot be used: {said}.") from None
-
-
-def read_audio(path: Path) -> Pcm:
-    """Return a file's samples at 16 kHz, shape (n,), the last part of a block left out.
-
-    Raises AudioError.
-    """
-    source = AudioFile(path, pace="fast")
-    source.open()
-    try:
-        return np.concatenate([block.pcm for block in source.blocks()])
-    finally:
-        source.close()
 
 
 def utterances(pcm: Pcm, vad: Vad) -> list[Utterance]:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import platform
 import re
 from collections.abc import Sequence
+from datetime import UTC, datetime
+from importlib.metadata import version
 from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
+
+from pipeline.tuning.hardware import cpu_name
 
 
 def markdown(rows: Sequence[Sequence[str]]) -> str:
@@ -28,8 +34,17 @@ def show(rows: Sequence[Sequence[str]], title: str = "") -> None:
 
 def write(file: Path, title: str, new: str, *, behind: str = "", is_first: bool = False) -> None:
     """Put a section into a file, which is made if it is not there; see `with_section`."""
-    text = file.read_text("utf-8") if file.exists() else "# Benchmarks\n"
-    file.write_text(with_section(text, title, new, behind=behind, is_first=is_first), "utf-8")
+    new = with_section(_text_of(file), title, new, behind=behind, is_first=is_first)
+    file.write_text(new, "utf-8")
+
+
+def is_explained(file: Path, title: str, preface: str) -> bool:
+    """Whether a file has a preface already, in another section than that under `title`."""
+    return preface.strip() in with_section(_text_of(file), title, "")
+
+
+def _text_of(file: Path) -> str:
+    return file.read_text("utf-8") if file.exists() else "# Benchmarks\n"
 
 
 def with_section(
@@ -53,3 +68,16 @@ def with_section(
         return f"{text.rstrip()}\n\n{new}" if text.strip() else new
     rest = text[old.end() :]
     return text[: old.start()] + new + (f"\n{rest}" if rest else "")
+
+
+PACKAGES = ("faster-whisper", "ctranslate2", "llama-cpp-python", "onnxruntime")
+
+
+def machine() -> dict[str, str]:
+    """Return date, processor, and the versions of what computes."""
+    return {
+        "date": datetime.now(UTC).date().isoformat(),
+        "cpu": f"{cpu_name()}, {os.cpu_count()} cores",
+        "python": platform.python_version(),
+        **{package: version(package) for package in PACKAGES},
+    }

@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import TypeAlias
 
 from pipeline.protocol.caption import CaptionMessage
-from pipeline.text.local_agreement import common_beginning
+from pipeline.text.commit_policy import common_beginning
 from pipeline.text.words import words
 
 

@@ -27,6 +27,7 @@ import numpy as np
 from rich.console import Console
 from rich.progress import track
 
+from pipeline.audio.file import read_audio
 from pipeline.audio.segmenter import Segmenter
 from pipeline.audio.silero_vad import Silero
 from pipeline.captions.board import CaptionBoard
@@ -34,7 +35,6 @@ from pipeline.captions.subtitles import cues
 from pipeline.config.loader import load
 from pipeline.config.schema import Settings
 from pipeline.core import logs
-from pipeline.core.errors import StarkError
 from pipeline.core.percentiles import nearest_rank
 from pipeline.core.reports import Report
 from pipeline.core.resources import bundled
@@ -52,8 +52,8 @@ from pipeline.core.types import (
 )
 from pipeline.daemon.captions.tracks import Tracks
 from pipeline.dictionary.store import Dictionary
+from pipeline.engines.llama_cpp.decoding import Bias
 from pipeline.engines.llama_cpp.gemma import Gemma
-from pipeline.engines.llama_cpp.speculative import Bias
 from pipeline.engines.process import factory
 from pipeline.engines.protocols import (
     PLAIN,
@@ -71,9 +71,8 @@ from pipeline.workers.queues import DRAFT_LIMIT, DraftQueue, UtteranceQueue
 from pipeline.workers.transcriber import Transcribe
 from pipeline.workers.translator import Translate
 from scripts.bench import recordings
-from scripts.bench.machine import machine
-from scripts.bench.recordings import Material, read_audio
-from scripts.bench.report_section import markdown, with_section
+from scripts.bench.recordings import Material
+from scripts.bench.report_section import is_explained, machine, markdown, write
 from scripts.bench.sightings import (
     History,
     Sighting,
@@ -86,6 +85,7 @@ from scripts.bench.sightings import (
     reopenings,
 )
 from scripts.bench.word_lag import final_delays_s, recognized_words, word_lags_s
+from scripts.support.command import parser_of, says_errors
 from scripts.support.voice_score import score_text
 
 T = TypeVar("T")
@@ -126,20 +126,25 @@ class Memory:
         return answer  # type: ignore[no-any-return]
 
 
-class RememberingRecognizer:
-    """A Recognizer that computes nothing twice: columns share most of what they ask."""
+class _Remembering:
+    """An engine that computes nothing twice: columns share most of what they ask."""
 
-    def __init__(self, engine: Recognizer) -> None:
-        self._engine = engine
+    degraded_reason = ""
+
+    def __init__(self, engine: Recognizer | Translator) -> None:
         self.name = engine.name
-        self.degraded_reason = ""
-        self.hotwords = engine.hotwords
+        self.load = engine.load
         self.is_cancelled = never
         self.memory = Memory()
 
-    def load(self) -> None:
-        """Load the engine. Raises ModelError."""
-        self._engine.load()
+
+class RememberingRecognizer(_Remembering):
+    """A Recognizer that computes nothing twice."""
+
+    def __init__(self, engine: Recognizer) -> None:
+        super().__init__(engine)
+        self._engine = engine
+        self.hotwords = engine.hotwords
 
     def recognize(self, pcm: Pcm, *, final: bool, prefix: Sequence[int] = ()) -> Recognition:
         """Return what the engine does. Raises EngineError."""
@@ -148,23 +153,16 @@ class RememberingRecognizer:
         return self.memory.ask(key, lambda: self._engine.recognize(pcm, final=final, prefix=prefix))
 
 
-class RememberingTranslator:
+class RememberingTranslator(_Remembering):
     """A Translator that computes nothing twice."""
 
     def __init__(self, engine: Translator) -> None:
+        super().__init__(engine)
         self._engine = engine
         self._own = engine.bias if isinstance(engine, Gemma) else None
         self.bias: Bias | None = None
         """What words that stand are worth to the final translator; None: as it has it."""
-        self.name = engine.name
-        self.degraded_reason = ""
         self.deadline_s = engine.deadline_s
-        self.is_cancelled = never
-        self.memory = Memory()
-
-    def load(self) -> None:
-        """Load the engine. Raises ModelError."""
-        self._engine.load()
 
     def translate(self, text: str, request: TranslationRequest = PLAIN) -> Translation:
         """Return what the engine does. Raises EngineError."""
@@ -413,38 +411,35 @@ def _ranks(delays_s: Sequence[float]) -> str:
     return " / ".join(f"{ms:.0f}" for ms in ranks) or "-"
 
 
+@says_errors
 def main(argv: Sequence[str] | None = None) -> int:
     """Simulate, print; return the exit code."""
     arguments = _arguments(argv)
     logs.configure("warning", "auto")
     common = [f"stt.model={arguments.recognizer}", *arguments.set]
-    try:
-        settings: dict[str, tuple[Settings, Bias | None]] = {"these": (_settings(common), None)}
-        for each in arguments.tries:
-            settings[each.replace(",", " ")] = (_settings([*common, *each.split(",")]), None)
-        for each in arguments.bias:
-            bias = Bias(*map(float, each.split("/")))
-            settings[f"bias {each}"] = (settings["these"][0], bias)
-        with tempfile.TemporaryDirectory() as folder:
-            for name in arguments.recording:
-                material = (
-                    recordings.voices(arguments.voices, Path(folder))
-                    if name == "voices"
-                    else recordings.own(Path(name))
-                    if name.endswith(".flac")
-                    else recordings.demo(name)
-                )
-                columns = simulate(material, settings)
-                told = table(name, columns, material)
-                print(told)
-                if arguments.markdown:
-                    _write(arguments.markdown, f"{name}, {arguments.recognizer}", told)
-                if arguments.show:
-                    for column in columns:
-                        print(f"{column.name}:", *map(_line, column.captions), sep="\n  ")
-    except StarkError as error:
-        print(error, file=sys.stderr)
-        return 2
+    settings: dict[str, tuple[Settings, Bias | None]] = {"these": (_settings(common), None)}
+    for each in arguments.tries:
+        settings[each.replace(",", " ")] = (_settings([*common, *each.split(",")]), None)
+    for each in arguments.bias:
+        bias = Bias(*map(float, each.split("/")))
+        settings[f"bias {each}"] = (settings["these"][0], bias)
+    with tempfile.TemporaryDirectory() as folder:
+        for name in arguments.recording:
+            material = (
+                recordings.voices(arguments.voices, Path(folder))
+                if name == "voices"
+                else recordings.own(Path(name))
+                if name.endswith(".flac")
+                else recordings.demo(name)
+            )
+            columns = simulate(material, settings)
+            told = table(name, columns, material)
+            print(told)
+            if arguments.markdown:
+                _write(arguments.markdown, f"{name}, {arguments.recognizer}", told)
+            if arguments.show:
+                for column in columns:
+                    print(f"{column.name}:", *map(_line, column.captions), sep="\n  ")
     return 0
 
 
@@ -456,12 +451,11 @@ def table(name: str, columns: Sequence[Column], material: Material) -> str:
 
 def _write(file: Path, name: str, told: str) -> None:
     """Put a table into a section of its own; the first of them has the explanation."""
-    text = file.read_text("utf-8") if file.exists() else "# Benchmarks\n"
     title = f"## Simulated: {name}"
-    preface = "" if PREFACE.strip() in with_section(text, title, "") else f"{PREFACE}\n"
+    preface = "" if is_explained(file, title, PREFACE) else f"{PREFACE}\n"
     about = machine()
     section = f"{title}\n{preface}\n{told}\n- {about['date']}, ctranslate2 {about['ctranslate2']}\n"
-    file.write_text(with_section(text, title, section, behind="## Simulated: "), "utf-8")
+    write(file, title, section, behind="## Simulated: ")
 
 
 def _line(caption: History) -> str:
@@ -470,9 +464,7 @@ def _line(caption: History) -> str:
 
 
 def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("--recording", nargs="+", default=["sermon", "pauses"],
                         help="sermon, pauses, voices or FILE.flac")  # fmt: skip
     parser.add_argument("--voices", type=Path, default=bundled("demo", "voices"), metavar="FOLDER",

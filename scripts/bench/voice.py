@@ -46,9 +46,10 @@ import soundfile
 from rich.console import Console
 from rich.progress import track
 
+from pipeline.audio.file import read_audio
 from pipeline.captions.board import CaptionBoard
 from pipeline.church.fidelity import numbers
-from pipeline.core.errors import ModelError, StarkError
+from pipeline.core.errors import ModelError
 from pipeline.core.percentiles import nearest_rank
 from pipeline.core.resources import bundled
 from pipeline.core.types import SAMPLE_RATE, Pcm
@@ -66,12 +67,12 @@ from pipeline.voice.playout import BIT_RATE, RATE_HZ, Encoder
 from pipeline.voice.voice import STEP_S
 from scripts.bench import report_section
 from scripts.bench.live import Display, began_s, environment
-from scripts.bench.machine import machine
-from scripts.bench.recordings import read_audio
-from scripts.support.captions import caption
+from scripts.bench.report_section import machine
+from scripts.support.command import parser_of, says_errors
 from scripts.support.display_server import DisplayServer
 from scripts.support.paths import ROOT
 from scripts.support.program import started
+from scripts.support.records import caption
 
 TITLE = "## The church's voice"
 UNDERSTOOD, DELAY = f"{TITLE}: how well it is understood", f"{TITLE}: how late it is"
@@ -372,19 +373,16 @@ def _ranks(values_s: Iterable[float]) -> str:
     return " / ".join(f"{nearest_rank(ordered, share):.2f}" for share in (0.5, 0.95, 1.0))
 
 
+@says_errors
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure, print; return the exit code."""
     arguments = _arguments(argv)
-    try:
-        if arguments.only in ("", "intelligibility"):
-            _tell(UNDERSTOOD, _intelligibility(arguments), arguments.markdown)
-        if arguments.only in ("", "delay"):
-            _tell(DELAY, delay(arguments.audio, arguments.set), arguments.markdown)
-        if arguments.only in ("", "listeners"):
-            _tell(LISTENERS, crowd(300, 60.0), arguments.markdown)
-    except StarkError as error:
-        print(error, file=sys.stderr)
-        return 2
+    if arguments.only in ("", "intelligibility"):
+        _tell(UNDERSTOOD, _intelligibility(arguments), arguments.markdown)
+    if arguments.only in ("", "delay"):
+        _tell(DELAY, delay(arguments.audio, arguments.set), arguments.markdown)
+    if arguments.only in ("", "listeners"):
+        _tell(LISTENERS, crowd(300, 60.0), arguments.markdown)
     return 0
 
 
@@ -414,9 +412,7 @@ def _tell(title: str, rows: Sequence[Sequence[str]], file: Path | None) -> None:
 
 
 def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("--only", choices=["intelligibility", "delay", "listeners"], default="",
                         help="one of the three")  # fmt: skip
     parser.add_argument("--most", type=int, default=50, metavar="N",

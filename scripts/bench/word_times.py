@@ -11,7 +11,6 @@ sentence's first and last word begin and end with it; in between a time is good 
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
@@ -21,27 +20,20 @@ from typing import Any
 from rich.console import Console
 from rich.progress import track
 
+from pipeline.audio.file import read_audio
 from pipeline.config.loader import load
 from pipeline.config.schema import Settings, Vad
-from pipeline.core.errors import StarkError
 from pipeline.core.resources import bundled
 from pipeline.core.types import SAMPLE_RATE, Pcm
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines.process import factory
 from pipeline.engines.protocols import Recognizer
-from pipeline.evaluation.reference import read_recording
-from pipeline.evaluation.voices import read_voices
+from pipeline.evaluation.reference import read_recording, read_voices
 from pipeline.models.library import ModelLibrary
 from pipeline.models.resolve import resolve
 from pipeline.text.words import words
-from scripts.bench.recordings import (
-    SpokenWord,
-    WordTimes,
-    moved,
-    read_audio,
-    times_file,
-    utterances,
-)
+from scripts.bench.recordings import SpokenWord, WordTimes, moved, times_file, utterances
+from scripts.support.command import parser_of, says_errors
 from scripts.support.voice_score import partners
 
 MODEL = "whisper-base"
@@ -154,22 +146,17 @@ def within(spoken: Sequence[SpokenWord], start_s: float, end_s: float) -> list[S
     ]
 
 
+@says_errors
 def main(argv: Sequence[str] | None = None) -> int:
     """Align, write the files; return the exit code."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("folder", type=Path, nargs="?", help="recordings with a voices.json")
     parser.add_argument("--models", default="", metavar="FOLDER", help="as models.directory has it")
     arguments = parser.parse_args(argv)
     flags = {"stt.model": MODEL, "stt.hotwords": False} | (
         {"models.directory": arguments.models} if arguments.models else {}
     )
-    try:
-        write(load(flags=flags).settings, arguments.folder)
-    except StarkError as error:
-        print(error, file=sys.stderr)
-        return 2
+    write(load(flags=flags).settings, arguments.folder)
     return 0
 
 

@@ -7,7 +7,6 @@ samples. `--only SECTION` renders one section by itself.
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
 import subprocess
@@ -22,6 +21,7 @@ import soxr
 
 from scripts.demo import kokoro
 from scripts.demo.music import Samples, SermonError, Table, amplitude, music, rms
+from scripts.support.command import parser_of
 from scripts.support.paths import ROOT
 
 DEMO = ROOT / "demo"
@@ -238,9 +238,7 @@ def explain(error: Exception, source: Path) -> str:
 
 def main(arguments: list[str] | None = None) -> int:
     """Render, write both files, and return 0, or 2 with one line on stderr."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("--source", type=Path, default=DEMO / "sermon.toml", help="the text (TOML)")
     parser.add_argument(
         "--out", type=Path, default=DEMO, help="folder for the .flac and the .json of the same name"

@@ -20,12 +20,10 @@ from pipeline.protocol import messages as check_messages
 from pipeline.protocol import messages as desk
 from pipeline.protocol import messages as pairing
 from pipeline.protocol.caption import CaptionMessage
-from pipeline.records.comparison import CompareRecord
 from pipeline.records.events import EventRecord
 from pipeline.records.health import HealthRecord
 from pipeline.records.summary import SummaryRecord
-from pipeline.records.translation import TranslationRecord
-from pipeline.records.utterance import UtteranceRecord
+from pipeline.records.utterance import CompareRecord, TranslationRecord, UtteranceRecord
 from pipeline.review.store import Reviewed
 from pipeline.session.training_pairs import Pair, ReviewItem
 from scripts.support.paths import ROOT

@@ -19,13 +19,11 @@ from pipeline.learning.data.folder import DataFolder
 from pipeline.records.events import Record
 from pipeline.server.streams.voice_streams import VoiceStreams
 from pipeline.session.past_services import DASHBOARD
-from scripts.support.captions import caption
 from scripts.support.display_server import DisplayServer
-from scripts.support.journal import message, record, session
+from scripts.support.journal import TOKEN, Reviewing, message, record, reviewable, session
 from scripts.support.operator_server import OperatorServer
 from scripts.support.paths import ROOT
-from scripts.support.records import health_record
-from scripts.support.reviewing import TOKEN, Reviewing, reviewable
+from scripts.support.records import caption, health_record
 
 HEARD = 12
 CHURCH = Church(name="St. John’s, Springfield", colour="#7a3b1d")

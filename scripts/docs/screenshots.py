@@ -9,9 +9,7 @@ import sys
 
 from playwright.sync_api import Browser, ViewportSize
 
-from scripts.docs.contact_sheet import picture
-from scripts.docs.film import MOST_BYTES as FILM_BYTES
-from scripts.docs.film import TooBusyError, film
+from scripts.docs.contact_sheet import FILM_BYTES, TooBusyError, film, picture
 from scripts.docs.page_states import page_states
 from scripts.support.browser import chromium
 from scripts.support.paths import ROOT

@@ -9,7 +9,6 @@ training: what it knows by itself may leave the file.
 
 from __future__ import annotations
 
-import argparse
 import random
 import re
 import sys
@@ -20,11 +19,11 @@ from rich.console import Console
 from rich.progress import track
 
 from pipeline.core import logs
-from pipeline.core.errors import StarkError
 from pipeline.core.resources import bundled
 from pipeline.engines.llama_cpp.gemma import Gemma
 from pipeline.models.resolve import resolve
 from pipeline.text.words import plain
+from scripts.support.command import parser_of, says_errors
 
 SENTENCES = ("I talked about the {} yesterday.", "We need a {} for the church.")
 _ELSEWHERE = "de"
@@ -32,11 +31,10 @@ _ELSEWHERE = "de"
 _STEM = 5
 
 
+@says_errors
 def main(argv: Sequence[str] | None = None) -> int:
     """Try and print; return the exit code."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument(
         "--lang", default="es", metavar="LANG", help="target language (%(default)s)"
     )
@@ -48,17 +46,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     nouns = sorted(tomllib.loads(file.read_text("utf-8"))["nouns"].items())
     if arguments.most:
         nouns = random.Random(1).sample(nouns, min(arguments.most, len(nouns)))
-    try:
-        path = resolve("gemma", arguments.model)
-        by_itself = Gemma(
-            path, prompt="starter", source=_ELSEWHERE, target=arguments.lang, threads=1
-        )
-        helped = Gemma(path, prompt="starter", target=arguments.lang, threads=1)
-        for each in (by_itself, helped):
-            each.load()
-    except StarkError as error:
-        print(error, file=sys.stderr)
-        return error.exit_code
+    path = resolve("gemma", arguments.model)
+    by_itself = Gemma(path, prompt="starter", source=_ELSEWHERE, target=arguments.lang, threads=1)
+    helped = Gemma(path, prompt="starter", target=arguments.lang, threads=1)
+    for each in (by_itself, helped):
+        each.load()
     known, copied, lost = [], [], []
     for said, written in track(nouns, "trying", console=Console(stderr=True)):
         noun = said.removeprefix("the ").partition(",")[0]

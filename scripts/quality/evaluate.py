@@ -44,10 +44,10 @@ from pipeline.evaluation import paired_bootstrap as comparison
 from pipeline.evaluation import sentences as data
 from pipeline.evaluation.paired_bootstrap import Difference
 from pipeline.evaluation.sentences import Sentence
-from scripts.bench.machine import machine
+from scripts.bench.report_section import machine
 from scripts.quality import sides
-from scripts.quality.sides import Side
-from scripts.quality.stress import SAME_WORK, Stress, stress
+from scripts.quality.sides import SAME_WORK, Side, Stress, stress
+from scripts.support.command import parser_of
 
 EXITS = {"same": 0, "better": 0, "worse": 1, "cannot tell": 3}
 _LANGS = ("source", "target")
@@ -293,9 +293,7 @@ def _write(path: Path, content: bytes) -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     add = parser.add_argument
     add("--a", nargs="+", default=[], metavar="SIDE", help="what is held to be good (config.toml)")
     add("--b", nargs="+", metavar="SIDE", help="what is compared with it; without: A is scored")

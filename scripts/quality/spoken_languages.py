@@ -11,7 +11,6 @@ heard in the language they were spoken in, and the captions that are in a wrong 
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 import tempfile
@@ -32,6 +31,7 @@ from pipeline.models.library import ModelLibrary
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.session.reader import read_journal
 from pipeline.text.words import words
+from scripts.support.command import parser_of
 from scripts.support.paths import ROOT
 from scripts.support.program import call
 
@@ -181,9 +181,7 @@ def figures(journals: dict[str, list[CaptionMessage]], said: list[Said]) -> Figu
 
 def main() -> int:
     """Make the recording, have it heard, print the figures."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument(
         "--recognizer", default="whisper-base", help="stt.model: a name or a folder"
     )

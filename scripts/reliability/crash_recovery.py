@@ -13,7 +13,6 @@ caption twice? Ends with code 1 when a final is missing or twice, or something t
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import random
 import sys
@@ -37,6 +36,7 @@ from rich.table import Table
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
+from scripts.support.command import parser_of, write_json
 from scripts.support.nats_server import NatsServer
 from scripts.support.program import SERMON, Program, started
 from scripts.support.web_recorder import WebRecorder
@@ -228,9 +228,7 @@ async def _stream(url: str) -> dict[tuple[str, int], str]:
 
 def main() -> int:
     """Kill, print, judge; return the exit code."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--longest", type=float, default=40.0, metavar="S",
                         help="seconds after READY, at most, that it is killed (40)")  # fmt: skip
@@ -260,8 +258,7 @@ def main() -> int:
     )
     for each in wrong:
         console.print(each)
-    if arguments.json:
-        arguments.json.write_bytes(orjson.dumps(kills, option=orjson.OPT_INDENT_2))
+    write_json(arguments.json, kills)
     return 1 if missing or wrong or max(ready) > arguments.limit else 0
 
 

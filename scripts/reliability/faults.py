@@ -9,7 +9,6 @@ Ends with code 1 when a row fails, or when its test was skipped because somethin
 
 from __future__ import annotations
 
-import argparse
 import re
 import sys
 from collections import defaultdict
@@ -17,12 +16,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-import orjson
 import pytest
 from rich.console import Console
 from rich.progress import Progress, TaskID
 from rich.table import Table
 
+from scripts.support.command import parser_of, write_json
 from scripts.support.paths import ROOT
 
 MATRIX = ROOT / "docs" / "RELIABILITY.md"
@@ -117,9 +116,7 @@ def show(results: Iterable[Result], console: Console) -> None:
 
 def main() -> int:
     """Run the matrix; return the exit code."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("--only", default="", metavar="TEXT", help="rows with this in them")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the results to this file")
     arguments = parser.parse_args()
@@ -132,10 +129,7 @@ def main() -> int:
     show(results, console)
     passed = sum(result.outcome == "passed" for result in results)
     console.print(f"{passed} of {len(results)} faults are handled as described.")
-    if arguments.json:
-        arguments.json.write_bytes(
-            orjson.dumps([asdict(each) for each in results], option=orjson.OPT_INDENT_2)
-        )
+    write_json(arguments.json, [asdict(each) for each in results])
     return 0 if passed == len(results) else 1
 
 

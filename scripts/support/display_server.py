@@ -17,8 +17,7 @@ from pipeline.protocol.commands import CommandMessage
 from pipeline.server.hub import Hub
 from pipeline.server.streams.voice_streams import VoiceStreams
 from pipeline.session.past_services import PastServices
-from scripts.support.captions import caption
-from scripts.support.records import health_record
+from scripts.support.records import caption, health_record
 
 T = TypeVar("T")
 
@@ -72,7 +71,6 @@ class DisplayServer:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close the hub and end its thread."""
         self.close()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(10)

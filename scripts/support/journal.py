@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import asyncio
+import threading
+from collections.abc import Coroutine, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import orjson
 
+from pipeline.config.schema import Server
+from pipeline.core.types import Word
 from pipeline.protocol.caption import CaptionMessage, SourceText, TargetText
 from pipeline.protocol.codec import encode
 from pipeline.records.events import Record
-from pipeline.records.utterance import FinalRecord, UtteranceRecord
+from pipeline.records.utterance import FinalRecord, PartialRecord, UtteranceRecord
 from pipeline.review.report_timeline import ReportedSession
-from pipeline.review.store import Reviewed
-from scripts.support.records import utterance_record
+from pipeline.review.server import ReviewServer
+from pipeline.review.store import Review, Reviewed
+from pipeline.session.training_pairs import PAIRS, QUEUE, Pair, ReviewItem
+from scripts.support.records import compare_record, utterance_record
 
 
 def message(
@@ -103,3 +109,103 @@ def session(
     (folder / "captions.jsonl").write_bytes(lines)
     (folder / "diagnostics.jsonl").write_bytes(b"".join(orjson.dumps(r) + b"\n" for r in records))
     return folder
+
+
+NAME = "2026-11-22T09-30-00"
+TOKEN = "Wf3kq1c2v8ñ"
+
+
+def pair(key: int, source: str, target: str) -> dict[str, Any]:
+    """Return the fields of a training pair."""
+    return {
+        "session": NAME,
+        "id": key,
+        "utc": "2026-11-22T09:30:07.250+00:00",
+        "start_s": 10.0 * key,
+        "end_s": 10.0 * key + 2.5,
+        "source_lang": "en",
+        "source": source,
+        "raw_source": source.lower(),
+        "target_lang": "es",
+        "target": target,
+        "engine": "gemma",
+        "score": 0.61,
+    }
+
+
+def reviewable(
+    directory: Path, count: int = 3, spoken: Sequence[tuple[str, str, str]] = ()
+) -> Path:
+    """Make a session with one good pair, id 1, and `count` doubtful ones from id 2 on.
+
+    `spoken` are the sentences, their translations and those of the quick translator. In doubt is
+    the longest word of each.
+    """
+    texts = spoken or [
+        (f"Sentence {n}.", f"Frase {n}.", f"Oración {n}.") for n in range(1, count + 2)
+    ]
+    numbered = [(n, *each) for n, each in enumerate(texts, 1)]
+    records: list[Record] = [
+        record(
+            n,
+            source,
+            target,
+            words=tuple(
+                Word(word, 0.31 if word == max(source.split(), key=len) else 0.9)
+                for word in source.split()
+            ),
+            partial=PartialRecord(lang="es", text=other, engine="marian"),
+        )
+        for n, source, target, other in numbered
+    ]
+    second = {"engine": "gemma", "model": "other.gguf"}
+    records.append(compare_record(2, "La frase 2.", **second))
+    records.append(compare_record(3, texts[2 % len(texts)][2], **second))
+    captions = [message(n, source, target) for n, source, target, _ in numbered]
+    folder = session(directory, captions, NAME, records=records)
+    pairs = [pair(n, source, target) for n, source, target, _ in numbered]
+    (folder / PAIRS).write_bytes(orjson.dumps(Pair(**pairs[0])) + b"\n")
+    items = [ReviewItem(**each, reasons=("agreement:flag",)) for each in pairs[1:]]
+    (folder / QUEUE).write_bytes(b"".join(orjson.dumps(item) + b"\n" for item in items))
+    return folder
+
+
+class Reviewing:
+    """A review served from a thread; it can be stopped and started again on the same port."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._port = 0
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="review")
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(10)
+        self._loop.close()
+
+    def start(self) -> None:
+        """Serve, after `stop` on the same port as before."""
+        self.review = Review(self.folder)
+        self._server = ReviewServer(self.review, Server(port=self._port), token=TOKEN)
+        self._wait(self._server.start())
+        self._port = int(self._server.address.rsplit(":", 1)[1].split("/")[0])
+
+    def stop(self) -> None:
+        """Say goodbye and free the session."""
+        self._wait(self._server.close())
+        self.review.close()
+
+    @property
+    def url(self) -> str:
+        """The review page's address."""
+        return self._server.address
+
+    def _wait(self, work: Coroutine[Any, Any, None]) -> None:
+        asyncio.run_coroutine_threadsafe(work, self._loop).result(15)

@@ -8,12 +8,13 @@ from pathlib import Path
 
 import numpy as np
 
+from pipeline.audio.utterance_ids import UtteranceIds
 from pipeline.check.checks import standing_checks
 from pipeline.church.fidelity.finals import checked
 from pipeline.church.notes.notes_files import NOTES
 from pipeline.cli.screens import LineScreen
 from pipeline.config.loader import Changes, load
-from pipeline.config.schema import Church
+from pipeline.config.schema import Church, Settings
 from pipeline.core.reports import Fault, Level, Rendition, Retranslated, SongChanged
 from pipeline.core.types import (
     SAMPLE_RATE,
@@ -29,8 +30,7 @@ from pipeline.core.types import (
     Word,
 )
 from pipeline.daemon.captions.targets import Targets
-from pipeline.daemon.context.context import make_context
-from pipeline.daemon.context.opening import OpenSession
+from pipeline.daemon.context.context import OpenSession, make_context
 from pipeline.daemon.desk.live_check import LiveCheck
 from pipeline.daemon.desk.operator_commands import OperatorCommands
 from pipeline.daemon.desk.service_notes import ServiceNotes
@@ -38,10 +38,14 @@ from pipeline.dictionary.matcher import correct
 from pipeline.dictionary.store import Dictionary
 from pipeline.records.health import Dropped, Queues
 from pipeline.session.recorder import SessionRecorder
-from scripts.support.captions import caption
+from pipeline.workers.base import TargetEngines
+from pipeline.workers.degradation import Degradation
+from pipeline.workers.group import HearingControls
+from pipeline.workers.queues import Retranslation
+from pipeline.workers.quick import QuickPass
+from pipeline.workers.target import TargetWorkers
 from scripts.support.display_server import DisplayServer
-from scripts.support.hearing import FakeHearing, idle_workers
-from scripts.support.records import health_record
+from scripts.support.records import caption, health_record
 
 LENGTH_S = 3.0
 HEALTH = health_record(
@@ -131,7 +135,6 @@ class OperatorServer(DisplayServer):
         self._port = self._running().port
 
     def __exit__(self, *problem: object) -> None:
-        """Close the hub, the record and the thread."""
         super().__exit__(*problem)
         self._recorder.close(10)
 
@@ -281,3 +284,56 @@ class OperatorServer(DisplayServer):
 
 async def _reload() -> None:
     """Read nothing: the settings stand in no file."""
+
+
+class FakeHearing:
+    """Stands still in the audio, where it is set to."""
+
+    def __init__(self, heard_s: float = 1.0) -> None:
+        self.heard_s = heard_s
+        self.controls: HearingControls | None = None
+        self.settled = 0
+
+        self.asked: list[Retranslation] = []
+        self.ids = UtteranceIds()
+
+    def take_id(self) -> int:
+        """Return the next id."""
+        return self.ids.take()
+
+    def retranslate(self, request: Retranslation) -> None:
+        """Keep what is asked for."""
+        self.asked.append(request)
+
+    def apply(self, controls: HearingControls) -> None:
+        """Keep what operators want."""
+        self.controls = controls
+
+    def settle(self) -> None:
+        """Count it."""
+        self.settled += 1
+
+
+def idle_workers(settings: Settings, hearing: FakeHearing) -> list[TargetWorkers]:
+    """Return the workers of each target language, without engines; their threads do not run."""
+    made = [
+        TargetWorkers(
+            alone,
+            TargetEngines(alone.translate.target, None, None),
+            emit=print,
+            is_stale=lambda _: False,
+            shed=True,
+            ask=hearing.retranslate if number == 0 else None,
+        )
+        for number, alone in enumerate(settings.for_each_target())
+    ]
+    made[0].quick = QuickPass(
+        settings=settings,
+        translator=None,
+        drafts=None,
+        degradation=Degradation(),
+        emit=print,
+        stage="transcribe",
+        shed=True,
+    )
+    return made

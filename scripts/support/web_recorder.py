@@ -5,7 +5,6 @@ from __future__ import annotations
 import http.server
 import threading
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Any, Self
 from urllib.parse import parse_qs, urlsplit
 
@@ -85,12 +84,7 @@ class WebRecorder:
         self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.go_on()
         self._server.shutdown()
         self._thread.join()

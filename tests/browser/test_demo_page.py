@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Browser, expect
 
-from scripts.support.captions import caption
 from scripts.support.display_server import DisplayServer
+from scripts.support.records import caption
 from tests.browser.conftest import note_complaints, place_of, until
 
 pytestmark = pytest.mark.browser

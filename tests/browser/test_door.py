@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import expect
 
-from scripts.support.captions import caption
 from scripts.support.display_server import DisplayServer
+from scripts.support.records import caption
 from tests.browser.conftest import Visit, until
 
 pytestmark = pytest.mark.browser

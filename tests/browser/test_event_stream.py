@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page
 
-from scripts.support.captions import caption
 from scripts.support.display_server import DisplayServer
+from scripts.support.records import caption
 from tests.browser.conftest import until
 
 pytestmark = pytest.mark.browser

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Page, expect
 
-from scripts.support.captions import caption
 from scripts.support.display_server import DisplayServer
+from scripts.support.records import caption
 from tests.browser.conftest import Visit, place_of
 from tests.support.patience import wait_for
 

@@ -15,8 +15,8 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Browser, Page, WebSocketRoute, expect
 
-from scripts.support.captions import caption
 from scripts.support.display_server import DisplayServer
+from scripts.support.records import caption
 from tests.browser.conftest import WATCH_POLICY, Visit, place_of, until
 from tests.support.golden import MESSAGES, SNAPSHOT
 from tests.support.paths import ROOT

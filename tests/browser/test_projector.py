@@ -9,8 +9,8 @@ import pytest
 from playwright.sync_api import Browser, Page, WebSocketRoute, expect
 
 from pipeline.config.schema import Church
-from scripts.support.captions import caption
 from scripts.support.display_server import DisplayServer
+from scripts.support.records import caption
 from tests.browser.conftest import Visit, place_of, until
 
 pytestmark = pytest.mark.browser

@@ -14,8 +14,8 @@ from playwright.sync_api import Page, expect
 
 from pipeline.core.types import Verse
 from pipeline.protocol.caption import TargetText
-from scripts.support.captions import caption
 from scripts.support.display_server import DisplayServer
+from scripts.support.records import caption
 from tests.browser.conftest import Visit, until
 
 pytestmark = pytest.mark.browser

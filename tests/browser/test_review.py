@@ -17,7 +17,7 @@ from pipeline.review.store import REVIEWED
 from pipeline.session.recordings import recording_path
 from pipeline.session.training_pairs import QUEUE
 from scripts.support.display_server import DisplayServer
-from scripts.support.reviewing import TOKEN, Reviewing, reviewable
+from scripts.support.journal import TOKEN, Reviewing, reviewable
 from tests.browser.conftest import LOST_SOCKET, WATCH_POLICY, place_of, until
 from tests.support.reviews import lines, outcomes, pairs
 

@@ -10,8 +10,8 @@ import pytest
 from playwright.sync_api import expect
 
 from pipeline.core.reports import Rendition
-from scripts.support.captions import caption
 from scripts.support.operator_server import OperatorServer
+from scripts.support.records import caption
 from tests.browser.conftest import Visit
 from tests.support.console import opened
 from tests.support.patience import wait_for

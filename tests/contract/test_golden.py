@@ -20,7 +20,7 @@ from pipeline.core.types import State
 from pipeline.protocol.caption import CaptionMessage, TargetText
 from pipeline.protocol.codec import encode
 from pipeline.protocol.messages import AliveMessage, HelloMessage, NoticeMessage, StatusMessage
-from scripts.support.captions import caption
+from scripts.support.records import caption
 
 FILE = Path(__file__).parent / "golden" / "service.json"
 STEPS: list[dict[str, Any]] = orjson.loads(FILE.read_bytes())

@@ -623,7 +623,7 @@ def play(kind: tuple[tuple[str, ...], tuple[str, str]], steps: list[Step]) -> No
     """Hold a service of these steps; raise AssertionError where something gets out."""
     with TemporaryDirectory() as directory, pytest.MonkeyPatch.context() as patch:
         hall = Hall(Path(directory) / "run-0", *kind)
-        patch.setattr("pipeline.daemon.context.gate.time", hall.clock)
+        patch.setattr("pipeline.daemon.context.service_sinks.time", hall.clock)
         for name in ("fsync", "fdatasync"):  # no test cuts the power
             patch.setattr(os, name, lambda _: None)
         with hall.stream, hall.screen:

@@ -15,8 +15,7 @@ from pipeline.config.loader import load
 from pipeline.core.errors import ProtocolError
 from pipeline.core.types import Caption, Recognition, Transcript, Utterance
 from pipeline.daemon.captions.targets import Targets
-from pipeline.daemon.context.context import make_context
-from pipeline.daemon.context.opening import OpenSession
+from pipeline.daemon.context.context import OpenSession, make_context
 from pipeline.daemon.context.sinks import Screen
 from pipeline.daemon.desk.live_check import LiveCheck
 from pipeline.daemon.desk.operator_commands import OperatorCommands
@@ -24,7 +23,7 @@ from pipeline.daemon.desk.service_notes import ServiceNotes
 from pipeline.dictionary.store import Dictionary
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.session.recorder import SessionRecorder
-from scripts.support.hearing import FakeHearing, idle_workers
+from scripts.support.operator_server import FakeHearing, idle_workers
 
 
 def utterance(id: int = 1) -> Utterance:  # noqa: A002

@@ -18,7 +18,7 @@ from pipeline.config.schema import Settings
 from pipeline.daemon.life.app import App
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines.protocols import Recognizer, Translator
-from pipeline.workers.engines import Engines, TargetEngines
+from pipeline.workers.base import Engines, TargetEngines
 from tests.support.fakes import (
     FakeDetector,
     FakeRecognizer,

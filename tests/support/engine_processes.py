@@ -17,7 +17,7 @@ from pipeline.core.resources import bundled
 from pipeline.core.types import Pcm
 from pipeline.engines.process.engine_process import RecognizerProcess, TranslatorProcess
 from pipeline.engines.specification import FINAL, QUICK, RECOGNIZER, EngineSpec
-from pipeline.evaluation.golden_sentence import read_golden
+from pipeline.evaluation.reference import read_golden
 from pipeline.models.resolve import resolve
 from tests.support.needs import needs_file
 

@@ -24,8 +24,7 @@ from pipeline.protocol.caption import CaptionMessage
 from pipeline.protocol.commands import CommandMessage, EditCommand
 from pipeline.server.hub import Hub
 from pipeline.session.past_services import PastServices
-from scripts.support.captions import caption
-from scripts.support.records import health_record
+from scripts.support.records import caption, health_record
 from tests.support.patience import PATIENCE_S
 
 TOKEN = "Wf3kq1c2v8ñ"

@@ -16,8 +16,8 @@ from pipeline.protocol.caption import CaptionMessage
 from pipeline.publish.publisher import Publisher
 from pipeline.publish.relay import Relay
 from pipeline.publish.stream import ServiceStatus, stream_name
-from scripts.support.captions import caption
 from scripts.support.nats_server import installed
+from scripts.support.records import caption
 from tests.support.needs import needs_module, without
 from tests.support.patience import reached
 

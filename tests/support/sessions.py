@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 
 from pipeline.core.errors import AudioLostError, EngineError
-from pipeline.core.timestamps import utc_now
+from pipeline.core.formats import utc_now
 from pipeline.core.types import AudioBlock, Translation
 from pipeline.records.events import DictionaryEvent
 from pipeline.session import recorder

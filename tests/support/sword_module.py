@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from pipeline.church.scripture.books import VERSES
 from pipeline.church.scripture.editions import VerseId
-from pipeline.church.scripture.versification import VERSES
 
 FORMATS = {"rawtext": "<IH", "rawtext4": "<II", "ztext": "<IIH", "ztext4": "<III"}
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from pipeline.church.scripture import editions, index_store, verse_index
+from pipeline.church.scripture import editions, verse_index
 from pipeline.church.scripture.editions import Edition
 from pipeline.church.scripture.verse_index import VerseIndex
 
@@ -28,4 +28,4 @@ def small_index(folder: Path) -> VerseIndex:
     It counts as made from the editions that there are, so that no service builds a whole one.
     """
     place = folder / "stark-translate" / "verses" / "en"
-    return verse_index.build([some_of("kjv")], place, index_store.sources("en"))
+    return verse_index.build([some_of("kjv")], place, verse_index.sources("en"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from pipeline.core.resources import bundled
-from pipeline.text.sentence_end import ENOUGH_WORDS, features
+from pipeline.text.sentences import ENOUGH_WORDS, features
 from training.train.train_sentence_end import LANGS, cases, fit
 
 

@@ -16,10 +16,10 @@ from pathlib import Path
 
 import numpy as np
 
+from pipeline.audio.file import read_audio
 from pipeline.core.errors import AudioError, LearningError
 from pipeline.core.types import SAMPLE_RATE, Pcm
 from pipeline.learning.data.folder import METADATA
-from pipeline.learning.measuring import read_sound
 from pipeline.learning.mix.mix_files import holds_out
 from pipeline.text.words import words
 
@@ -122,7 +122,7 @@ def _rank(text: str) -> bytes:
 def load(utterance: Utterance) -> Pcm:
     """Return its samples at 16 kHz. Raises LearningError (sound-broken)."""
     try:
-        pcm = read_sound(utterance.file)
+        pcm = read_audio(utterance.file)
     except (AudioError, OSError) as error:
         raise _broken(utterance, str(error)) from None
     seconds = len(pcm) / SAMPLE_RATE

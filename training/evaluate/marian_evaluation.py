@@ -9,7 +9,7 @@ from pathlib import Path
 import ctranslate2
 import sentencepiece
 
-from pipeline.text.local_agreement import normalized_erasure
+from pipeline.text.commit_policy import normalized_erasure
 from training.data import corpora, pieces
 from training.evaluate.evaluate import Row, size_of
 from training.evaluate.translation_score import held_out, score

@@ -10,7 +10,7 @@ from typing import Any
 
 from pipeline.core.errors import ModelError
 from pipeline.engines import prompts
-from pipeline.text.local_agreement import common_beginning
+from pipeline.text.commit_policy import common_beginning
 
 _TEXT = "Grace and peace to you from God our Father."
 _SHOWN = 12

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pipeline.core.resources import bundled
-from pipeline.text.sentence_end import features
+from pipeline.text.sentences import features
 from pipeline.text.words import word_set, words
 
 LANGS = ("en", "es", "fr")

@@ -12,8 +12,8 @@ from xml.etree import ElementTree as ET
 from pipeline.church.notes.notes import Notes, draw, parse
 from pipeline.core.errors import NotesError, writing
 from pipeline.core.files import read_at_most, write_whole
+from pipeline.core.formats import human_size
 from pipeline.core.limited import Limits, call
-from pipeline.core.sizes import human_size
 
 NOTES = "notes.toml"
 """In the sessions' folder until a service begins, then in that session's own folder."""
@@ -137,20 +137,17 @@ class _Paragraphs:
         raise NotesError("notes-unreadable", f"{self._name} has a DOCTYPE in it.", _FIX)
 
     def start(self, tag: str, _: Mapping[str, str]) -> None:
-        """Take the beginning of an element."""
         self._is_text = tag == f"{_WORD}t"
         # The paragraphs of a text box are inside of another paragraph.
         if tag == f"{_WORD}p" and self._pieces[-1] != _END:
             self._pieces.append(_END)
 
     def end(self, tag: str) -> None:
-        """Take the end of an element."""
         self._is_text = False
         if tag == f"{_WORD}p":
             self._pieces.append(_END)
 
     def data(self, text: str) -> None:
-        """Take text."""
         if self._is_text:
             self._pieces.append(text)
 

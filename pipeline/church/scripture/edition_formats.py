@@ -109,7 +109,6 @@ class _XmlVerses:
         self._left = MOST_CHARACTERS
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
-        """Take the beginning of an element."""
         tag = _local(tag)
         if self._not_read or tag in _NOT_READ:
             self._not_read += 1
@@ -130,7 +129,6 @@ class _XmlVerses:
         self._gap(tag)
 
     def end(self, tag: str) -> None:
-        """Take the end of an element."""
         if self._not_read:
             self._not_read -= 1
             return

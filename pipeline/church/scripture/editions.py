@@ -14,9 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from pipeline.church.scripture.books import Reference, verses
-from pipeline.church.scripture.versification import VERSES
-from pipeline.core.errors import VersesError, writing
+from pipeline.church.scripture.books import VERSES, Reference, verses
+from pipeline.core.errors import VersesError, reading, writing
 from pipeline.core.files import write_whole
 from pipeline.core.resources import bundled
 
@@ -132,16 +131,15 @@ def _opened(file: Path) -> BinaryIO:
 
 def read(file: Path, name: str) -> Edition:
     """Read one file. Raises VersesError, which names the line that is wrong."""
-    try:
-        with _opened(file) as stream:
-            # What is compressed may unpack to gigabytes, whatever its size on disk.
-            data = stream.read(MOST_BYTES + 1)
+    wrong = (lzma.LZMAError, EOFError, UnicodeDecodeError)
+    with (
+        reading(file, VersesError, "verses-unreadable", "Add the edition again.", wrong),
+        _opened(file) as stream,
+    ):
+        # What is compressed may unpack to gigabytes, whatever its size on disk.
+        data = stream.read(MOST_BYTES + 1)
         # -sig: some editors on Windows put a mark before the first line.
         text = data.decode("utf-8-sig")
-    except (OSError, lzma.LZMAError, EOFError, UnicodeDecodeError) as error:
-        raise VersesError(
-            "verses-unreadable", f"{file} cannot be read: {error}.", "Add the edition again."
-        ) from None
     if len(data) > MOST_BYTES:
         raise VersesError("verses-too-large", f"{file} is too large for a Bible.")
     head, _, rest = text.partition("\n")

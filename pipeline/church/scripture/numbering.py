@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from pipeline.church.scripture import editions
+from pipeline.church.scripture.books import VERSES
 from pipeline.church.scripture.editions import VerseId
-from pipeline.church.scripture.versification import VERSES
 from pipeline.core.errors import UsageError
 from pipeline.core.resources import bundled
 

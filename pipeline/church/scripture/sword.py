@@ -19,10 +19,9 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipeline.church.scripture.books import PRINTED
+from pipeline.church.scripture.books import PRINTED, VERSES
 from pipeline.church.scripture.edition_formats import osis_words, tidy
 from pipeline.church.scripture.editions import MOST_BYTES, VerseId
-from pipeline.church.scripture.versification import VERSES
 from pipeline.core.errors import VersesError
 
 Place = Path | zipfile.Path

@@ -15,7 +15,7 @@ from rich.text import Text
 from pipeline.cli.options import Commands, add_command, print_json, settings_of
 from pipeline.config.schema import Settings
 from pipeline.core.errors import UsageError
-from pipeline.core.sizes import human_size
+from pipeline.core.formats import human_size
 from pipeline.engines.process.gpu_use import gpu_use
 from pipeline.models.automatic import recognizer_name, translator_name
 from pipeline.models.library import ModelLibrary
@@ -177,7 +177,6 @@ def running_services() -> list[psutil.Process]:
 
 
 def _parts(needs: Sequence[Need], here: Place, *, ok: bool) -> Table:
-    """Return the table of what the settings' models need."""
     table = Table("with these settings", title="Needed, worked out", title_justify="left")
     for place in ("GPU", "RAM"):
         table.add_column(place, justify="right")
@@ -198,7 +197,6 @@ def _parts(needs: Sequence[Need], here: Place, *, ok: bool) -> Table:
 
 
 def _table(place: Place, levels: Sequence[Level]) -> Table:
-    """Return the table of all final translators at one place."""
     free = human_size(place.gpu_bytes if place.has_gpu else place.ram_bytes)
     title = f"All on {place.name}, {free} {'of memory' if place.has_gpu else 'free'}"
     table = Table("final translator", title=title, title_justify="left")

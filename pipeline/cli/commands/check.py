@@ -131,7 +131,6 @@ def _show(console: Console, result: Result) -> None:
 def _conclude(
     console: Console, outcomes: Sequence[Result], left_out: Sequence[str], *, as_json: bool
 ) -> None:
-    """Print the summary: one sentence, or one JSON object."""
     red = [result.name for result in outcomes if not result.ok]
     if as_json:
         report = {"ok": not red, "results": [asdict(r) for r in outcomes], "left_out": left_out}

@@ -9,9 +9,8 @@ from typing import Any
 import orjson
 
 from pipeline.cli.options import Commands, add_command, settings_of
-from pipeline.config.loader import leaves
+from pipeline.config.loader import leaves, shown
 from pipeline.config.schema import Settings
-from pipeline.config.secrets import shown
 
 
 def add(commands: Commands) -> None:

@@ -15,7 +15,7 @@ import structlog
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake
 
-from pipeline.church.scripture import index_store
+from pipeline.church.scripture import verse_index
 from pipeline.cli import streams
 from pipeline.cli.browser import add_browser, open_with_token
 from pipeline.cli.commands.run import SYNTHETIC, serve
@@ -126,10 +126,10 @@ def sentences(result: Score, models: Iterable[str]) -> list[str]:
 
 def _have_index(lang: str) -> None:
     """Build the index of verses before anything is read: in a service it may come a little late."""
-    if not (index_store.folder(lang) / "index.json").exists():
+    if not (verse_index.folder(lang) / "index.json").exists():
         streams.say("Building the index of Bible verses, once: some seconds.")
         try:
-            index_store.renew(lang)
+            verse_index.renew(lang)
         except VersesError as error:
             streams.say(f"No printed verses: {error}")
 

@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
-from pipeline.captions.export import DOCX, FORMATS, WHICH, Which, export, export_docx
+from pipeline.captions.export import DOCX, FORMATS, WHICH, Which, export, export_docx, summary
 from pipeline.captions.subtitles import Side, languages
-from pipeline.captions.summary import summary
 from pipeline.cli.options import (
     Commands,
     add_command,

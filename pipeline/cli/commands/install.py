@@ -238,10 +238,7 @@ def _task(command: Sequence[str], folder: Path, home: Path) -> Entry:
     return Entry(
         file,
         ET.tostring(task, encoding="utf-16", xml_declaration=True),
-        on=(
-            ("schtasks", "/Create", *named, "/XML", str(file), "/F"),
-            ("schtasks", "/Run", *named),
-        ),
+        on=(("schtasks", "/Create", *named, "/XML", str(file), "/F"), ("schtasks", "/Run", *named)),
         off=(("schtasks", "/End", *named), ("schtasks", "/Delete", *named, "/F")),
         hint="It runs, and starts when you log in. `stark-translate desk` opens its page.",
     )

@@ -16,12 +16,11 @@ from pipeline.cli.commands.learn_training import add_training_steps
 from pipeline.cli.options import Commands, Run, add_group, add_sessions, path
 from pipeline.core.errors import LearningError
 from pipeline.dictionary.store import Dictionary, common_words
-from pipeline.learning.cycle import config_options, is_serving, keep_focus, plan, run
+from pipeline.learning.cycle import Focus, config_options, is_serving, keep_focus, plan, run
 from pipeline.learning.data.collect import Collected, CollectSettings, collect, remove
 from pipeline.learning.data.corpora import read_general
 from pipeline.learning.data.folder import DataFolder
-from pipeline.learning.focus import Focus
-from pipeline.learning.judge import fit_judge, reviewed, write_judge
+from pipeline.learning.fitting import fit_judge, reviewed, write_judge
 from pipeline.learning.mix.mix import MixSettings
 from pipeline.learning.mix.mix_files import Sources, mix
 from pipeline.session.reader import find_session, sessions

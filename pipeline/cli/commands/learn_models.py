@@ -22,12 +22,7 @@ from pipeline.learning.compare import (
 )
 from pipeline.learning.data.folder import DataFolder
 from pipeline.learning.deploy import Deployment, deploy, rollback, weights_to_deploy
-from pipeline.learning.measuring import (
-    few_sentences,
-    few_spoken,
-    sentence_sets,
-    sound_sets,
-)
+from pipeline.learning.measuring import few_sentences, few_spoken, sentence_sets, sound_sets
 from pipeline.learning.verdict import table_rows
 from pipeline.models.registry import CAPTION_ROLES, KEYS, CaptionRole, Role
 

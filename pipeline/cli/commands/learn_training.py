@@ -18,11 +18,12 @@ from pipeline.dictionary.store import Dictionary
 from pipeline.engines.process.factory import recognizer, recognizer_spec
 from pipeline.engines.protocols import Translator
 from pipeline.learning.data.folder import AUDIO, DataFolder
-from pipeline.learning.teach.teacher import Teacher, choose_teacher
 from pipeline.learning.teach.teaching import (
     MIX,
     Lesson,
+    Teacher,
     TeachingOrder,
+    choose_teacher,
     teach,
     write_student_mix,
 )

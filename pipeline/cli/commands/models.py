@@ -7,7 +7,6 @@ import sys
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 import orjson
@@ -25,12 +24,12 @@ from rich.text import Text
 
 from pipeline.cli import streams
 from pipeline.cli.options import Commands, Run, add_command, add_group, print_json, settings_of
-from pipeline.config.model_names import known_name
 from pipeline.config.schema import Settings
+from pipeline.config.section import known_name
 from pipeline.core import logs
 from pipeline.core.errors import ModelError, UsageError
+from pipeline.core.formats import human_size
 from pipeline.core.resources import SHIPPED_MODELS, bundled
-from pipeline.core.sizes import human_size
 from pipeline.models import download
 from pipeline.models.automatic import models_in_use
 from pipeline.models.catalog import Row, State, rows, state
@@ -192,7 +191,6 @@ def _verify(arguments: argparse.Namespace) -> int:
 
 
 def _faults(store: ModelLibrary, name: str) -> list[str]:
-    """Return the faults of a model, after reading all of it."""
     try:
         manifest = store.manifest(name)
     except ModelError as error:
@@ -255,24 +253,14 @@ class Download:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._bars.stop()
 
     def obtain(self, name: str, store: ModelLibrary, revision: str = "") -> Manifest:
         """Pull a model from the first source that has it. Raises ModelError."""
         try:
             return download.obtain(
-                name,
-                store,
-                revision,
-                accept=self.accept,
-                begin=self._begin,
-                on_failure=self._fail,
+                name, store, revision, accept=self.accept, begin=self._begin, on_failure=self._fail
             )
         except KeyboardInterrupt:
             self._bars.stop()  # first: it redraws over what is printed

@@ -26,8 +26,8 @@ from pipeline.cli.screens import make_screen
 from pipeline.config.schema import Settings
 from pipeline.core import logs
 from pipeline.core.errors import ProtocolError, SessionError
+from pipeline.core.formats import utc_now
 from pipeline.core.metrics import Metrics
-from pipeline.core.timestamps import utc_now
 from pipeline.core.types import Mode, State
 from pipeline.daemon.context.sinks import Screen
 from pipeline.daemon.life.signals import ENDS, handle_signals

@@ -41,12 +41,8 @@ from pipeline.engines.process import factory
 from pipeline.models.automatic import FIRST, names_in_use, recognizer_name
 from pipeline.models.registry import STARTER as STARTER_MODEL
 from pipeline.session.reader import read_journal, start_utc
-from pipeline.session.retention import (
-    discard_failed_start,
-    discard_if_empty,
-    give_back_notes,
-)
-from pipeline.workers.engines import Engines, TargetEngines
+from pipeline.session.retention import discard_failed_start, discard_if_empty, give_back_notes
+from pipeline.workers.base import Engines, TargetEngines
 
 log = structlog.get_logger()
 
@@ -72,7 +68,7 @@ class _Ended:
 def add(commands: Commands) -> None:
     """Describe the two commands."""
     for name, run, says in (
-        ("run", _run, "Caption a service."),
+        ("run", lambda arguments: serve(settings_of(arguments), "live"), "Caption a service."),
         ("dry-run", _dry_run, "Rehearse: captions reach operators and this terminal only."),
     ):
         parser = add_command(commands, name, run, says)
@@ -85,10 +81,6 @@ def add(commands: Commands) -> None:
         parser.add_argument("--pace", choices=["realtime", "fast"], help=more)
     says = "go on to the review at the end (default: where there is a terminal)"
     parser.add_argument("--review", action=argparse.BooleanOptionalAction, help=says)
-
-
-def _run(arguments: argparse.Namespace) -> int:
-    return serve(settings_of(arguments), "live")
 
 
 def _dry_run(arguments: argparse.Namespace) -> int:

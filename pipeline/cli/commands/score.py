@@ -32,7 +32,6 @@ from pipeline.session.training_pairs import (
     NAMES,
     PAIRS,
     QUEUE,
-    Pair,
     ReviewItem,
     file_pairs,
     operator_edits,
@@ -132,12 +131,16 @@ def refile(folder: Path, judged: Sequence[QualityRecord]) -> Mapping[str, int]:
         kept = [pair for pair in filed[name] if name == QUEUE or pair.id not in decided]
         moved = [pair for pair in filed[name] if name != QUEUE and pair.id in decided]
         filed[name] = kept
-        filed[QUEUE] += [_queued(pair) for pair in moved]
+        filed[QUEUE] += [
+            ReviewItem(**asdict(pair), reasons=pair.flags or ("low-score",)) for pair in moved
+        ]
     # As the daemon and the review page do: two writers would undo each other.
     lock = hold_session(folder / JOURNAL)
     try:
         with writing_to(folder):
-            write_pairs(folder, {name: sorted(filed[name], key=_id) for name in NAMES})
+            write_pairs(
+                folder, {name: sorted(filed[name], key=lambda pair: pair.id) for name in NAMES}
+            )
     finally:
         os.close(lock)
     counts = {name: len(filed[name]) for name in NAMES}
@@ -145,11 +148,3 @@ def refile(folder: Path, judged: Sequence[QualityRecord]) -> Mapping[str, int]:
         return counts
     with closing(Review(folder)) as review:  # brings in what was approved and corrected
         return counts | {PAIRS: review.pairs}
-
-
-def _id(pair: Pair) -> int:
-    return pair.id
-
-
-def _queued(pair: Pair) -> ReviewItem:
-    return ReviewItem(**asdict(pair), reasons=pair.flags or ("low-score",))

@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pipeline.audio.devices import devices
-from pipeline.church.scripture import index_store
+from pipeline.church.scripture import verse_index
 from pipeline.cli import streams
 from pipeline.cli.commands.check import check_all
 from pipeline.cli.commands.models import Download
@@ -25,14 +25,14 @@ from pipeline.config.editor import Tables, Value, write
 from pipeline.config.loader import Loaded, file_in_force, load
 from pipeline.core import logs
 from pipeline.core.errors import AudioError, ConfigError, ModelError, UsageError, VersesError
-from pipeline.core.sizes import human_size
+from pipeline.core.formats import human_size
 from pipeline.models.automatic import remember
 from pipeline.models.library import ModelLibrary
 from pipeline.models.registry import KEYS, STARTER, Role
 from pipeline.server.addresses import page_address
-from pipeline.tuning import proposal
+from pipeline.tuning import budget
+from pipeline.tuning.budget import Proposal
 from pipeline.tuning.hardware import machine
-from pipeline.tuning.proposal import Proposal
 
 _SAYS = "Set this machine up: languages, microphone, models, verses, config.toml, check."
 _EPILOG = """\
@@ -89,7 +89,7 @@ def _setup(arguments: argparse.Namespace) -> int:
         for each in library.known.values()
         if each.role != "stt" or all(each.can(lang, "") for lang in spoken)
     ]
-    proposed = proposal.propose(known, source, targets, here)
+    proposed = budget.propose(known, source, targets, here)
     _show(console, proposed, library)
     if _may_ask(arguments) and not Confirm.ask("Go on?", console=console, default=True):
         return 1
@@ -201,7 +201,6 @@ class _Questions:
 
 
 def _show(console: Console, proposed: Proposal, library: ModelLibrary) -> None:
-    """Show which models are proposed, and what there is to download."""
     table = Table(title="Models for this machine, calculated", title_justify="left")
     for title in ("for", "model", "download"):
         table.add_column(title)
@@ -214,12 +213,7 @@ def _show(console: Console, proposed: Proposal, library: ModelLibrary) -> None:
 
 
 def _obtain(
-    proposed: Proposal,
-    library: ModelLibrary,
-    source: str,
-    targets: Sequence[str],
-    *,
-    accept: bool,
+    proposed: Proposal, library: ModelLibrary, source: str, targets: Sequence[str], *, accept: bool
 ) -> dict[Role, str]:
     """Pull what is proposed; what cannot be had is replaced by the starter. Says why.
 
@@ -234,7 +228,7 @@ def _obtain(
                 shown.obtain(name, library)
         except ModelError as error:
             streams.say(f"stark-translate: {error}")
-            obtained[role] = proposal.starter(role, source, targets)
+            obtained[role] = budget.starter(role, source, targets)
     return {role: name for role, name in obtained.items() if name}
 
 
@@ -259,12 +253,12 @@ def _chosen(obtained: Mapping[Role, str], *, on_gpu: bool) -> dict[str, Value | 
 def _index(source: str) -> bool:
     """Build the index of verses, unless it is there; return whether it is."""
     try:
-        index_store.load(source)
+        verse_index.load_built(source)
     except VersesError as missing:
-        if missing.code not in index_store.MENDED:
+        if missing.code not in verse_index.MENDED:
             return True  # no Bible of this language ships: nothing is to be recognized
         try:
-            index_store.build(source, streams.say)
+            verse_index.build_index(source, streams.say)
         except VersesError as error:
             streams.say(f"stark-translate: {error}")
             return False
@@ -272,7 +266,6 @@ def _index(source: str) -> bool:
 
 
 def _conclude(console: Console, loaded: Loaded, obtained: Mapping[Role, str]) -> None:
-    """Say what comes next, and where captions will be read."""
     settings = loaded.settings
     if obtained.get("gemma", STARTER) == STARTER:
         console.print(Text(f"{TRIAL} {_BETTER}", "yellow"))

@@ -23,10 +23,8 @@ from pipeline.core.processes import lower_priority
 from pipeline.models.automatic import models_in_use, remember
 from pipeline.models.registry import CAPTION_ROLES, KEYS, Role
 from pipeline.tuning.hardware import ExternalLoad, machine
-from pipeline.tuning.plan import Machine, Value, Values
-from pipeline.tuning.result import Tuned, conclude
-from pipeline.tuning.trials import Tuning
-from pipeline.tuning.verdicts import BUSY, TOO_BUSY
+from pipeline.tuning.plan import BUSY, TOO_BUSY, Machine, Value, Values
+from pipeline.tuning.trials import Tuned, Tuning, conclude
 
 _SAYS = "Measure the best settings for this machine: threads, GPU, draft."
 _EPILOG = """\

@@ -11,7 +11,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from pipeline.church.scripture import edition_files, editions, index_store, numbering
+from pipeline.church.scripture import edition_files, editions, numbering, verse_index
 from pipeline.church.scripture.books import PRINTED
 from pipeline.church.scripture.editions import Edition
 from pipeline.cli import streams
@@ -77,7 +77,7 @@ def _list(_: argparse.Namespace) -> int:
 
 def _described(folder: Path) -> str:
     try:
-        names = ", ".join(index_store.load(folder.name).editions)
+        names = ", ".join(verse_index.load_built(folder.name).editions)
     except VersesError as error:
         return f"Index for spoken {folder.name}: {error.message} {error.fix}"
     return f"Index for spoken {folder.name}: {names} ({folder})"
@@ -85,9 +85,9 @@ def _described(folder: Path) -> str:
 
 def _build(arguments: argparse.Namespace) -> int:
     lang = _checked(_LANG, arguments.lang, "--lang")
-    index = index_store.build(lang, streams.say)
+    index = verse_index.build_index(lang, streams.say)
     names = ", ".join(index.editions)
-    print(f"{len(index.verses)} verses of {names} in {index_store.folder(lang)}.")
+    print(f"{len(index.verses)} verses of {names} in {verse_index.folder(lang)}.")
     return 0
 
 
@@ -112,7 +112,7 @@ def _add(arguments: argparse.Namespace) -> int:
         print(f"{len(lacking)} verses are lacking, in {books}.")
         print("If such a chapter counts otherwise, the verse beside the right one is shown.")
     print("Restart the service to show it.")
-    if not (index_store.folder(lang) / "index.json").is_file():
+    if not (verse_index.folder(lang) / "index.json").is_file():
         print(f"Where {lang} is spoken, run `stark-translate verses build --lang {lang}` as well.")
     return 0
 

@@ -16,15 +16,14 @@ import structlog
 
 from pipeline.captions.redaction import Redaction
 from pipeline.core.errors import ProtocolError
+from pipeline.core.formats import utc_now
 from pipeline.core.reports import Fault, Level, SongChanged, SourceChanged
-from pipeline.core.timestamps import utc_now
 from pipeline.core.types import Caption, Comparison, Transcript, Utterance
 from pipeline.daemon.captions.tracks import Track, Tracks
 from pipeline.daemon.context.context import DaemonContext, Target
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.protocol.messages import DoubtfulMessage
-from pipeline.records.comparison import compare_record
-from pipeline.records.translation import translation_record
+from pipeline.records.utterance import compare_record, translation_record
 
 log = structlog.get_logger()
 
@@ -36,7 +35,6 @@ class CaptionCoordinator:
     """Follows every utterance from its first partial to its record, and tells the sinks."""
 
     def __init__(self, context: DaemonContext, target: Target) -> None:
-        """`target`: the language whose captions these are."""
         self._lang = target.lang
         self._is_first = target is context.targets[0]
         self._facts = context.facts

@@ -17,8 +17,8 @@ import structlog
 from pipeline.captions.interpreter import Interpreter
 from pipeline.captions.redaction import Redaction
 from pipeline.config.schema import Settings
+from pipeline.core.formats import utc_now
 from pipeline.core.reports import CaptionReport, Rendition, Retranslated, Settled
-from pipeline.core.timestamps import utc_now
 from pipeline.core.types import Caption, Comparison, Transcript, Utterance
 from pipeline.daemon.captions.target import Back, TargetCaptions, together
 from pipeline.daemon.context.context import DaemonContext

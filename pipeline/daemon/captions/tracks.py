@@ -171,10 +171,7 @@ class Tracks:
     def _keep(self, track: Track, utterance: Utterance, record: UtteranceRecord) -> Track | None:
         track.heard = utterance.pcm
         track.record = replace(
-            record,
-            eager=track.is_eager,
-            cancelled_runs=track.cancelled,
-            reopened=track.reopened,
+            record, eager=track.is_eager, cancelled_runs=track.cancelled, reopened=track.reopened
         )
         return None if track.is_open(utterance) else self._tracks.pop(utterance.id)
 

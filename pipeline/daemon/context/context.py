@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+import os
+import socket
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
+
+import structlog
 
 from pipeline.captions.board import CaptionBoard
 from pipeline.config.schema import Settings
 from pipeline.core.metrics import Metrics
 from pipeline.core.reports import Emit
 from pipeline.core.types import Mode
-from pipeline.daemon.context.gate import Outside, open_gate
 from pipeline.daemon.context.held_finals import HeldFinals, open_held_finals
-from pipeline.daemon.context.opening import OpenSession, open_session
 from pipeline.daemon.context.service_sinks import (
     MetricsSink,
+    Outside,
     PageSink,
     RecordSink,
+    open_gate,
 )
 from pipeline.daemon.context.sinks import Screen, Sink
 from pipeline.daemon.context.state import DaemonState, StateAnnouncer
-from pipeline.daemon.context.systemd import Notifier
 from pipeline.daemon.context.verse_suggestions import VerseSuggestions, open_verse_suggestions
 from pipeline.dictionary.store import Dictionary
 from pipeline.protocol.caption import CaptionMessage
@@ -28,7 +34,9 @@ from pipeline.server.hub import Hub
 from pipeline.server.operator_token import token_in_force, token_place
 from pipeline.server.volunteers import Volunteers
 from pipeline.session.past_services import PastServices
-from pipeline.session.recorder import SessionRecorder
+from pipeline.session.recorder import SessionRecorder, writing_to
+from pipeline.session.redact import finish_purges
+from pipeline.session.resume import Unfinished, unfinished_session
 from pipeline.workers.degradation import Degradation
 
 
@@ -143,3 +151,111 @@ def make_context(
         sinks=sinks,
         targets=tuple(map(target, session.boards, alone)),
     )
+
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class OpenSession:
+    """A session that has just been opened."""
+
+    recorder: SessionRecorder
+    boards: tuple[CaptionBoard, ...]
+    """One a target language, in the order of the settings."""
+    earlier: Unfinished | None
+    """What it goes on from."""
+    last_id: int = 0
+    """The highest id that an utterance of it has."""
+    origin_s: float = 0.0
+    """Where its audio goes on, seconds."""
+
+
+def open_session(settings: Settings, mode: Mode, emit: Emit) -> OpenSession:
+    """Make the session's folder, or take up the one of a service that broke off.
+
+    `emit` is told when the record cannot be written. Raises SessionError; then no folder is made.
+    """
+    directory = Path(settings.session.directory)
+    with writing_to(directory):
+        directory.mkdir(parents=True, exist_ok=True)
+    token_in_force(settings.operator.token, directory)  # before there is a session to leave behind
+    finish_purges(directory)
+    # Behind it: an event that it writes must not lie in the future, or the session is not resumed.
+    now_utc, translate = datetime.now(UTC), settings.translate
+    earlier = unfinished_session(settings, now_utc) if mode == "live" else None
+    recorder = SessionRecorder(
+        directory,
+        source=translate.source,
+        targets=translate.langs,
+        on_fault=emit,
+        started_utc=now_utc,
+        earlier=earlier,
+        keeping=settings.session,
+    )
+    # Each run has a name of its own: what a display saw last need not be in the journal.
+    name = recorder.folder.name + (f"+{earlier.runs}" if earlier else "")
+    history = settings.server.history
+    boards = tuple(CaptionBoard(name, translate.source, lang, history) for lang in translate.langs)
+    if earlier is None:
+        return OpenSession(recorder, boards, None)
+    # A language that is no longer set has a journal and no board.
+    for board in boards:
+        board.restore(earlier.journals(translate.target).get(board.target, ()))
+    log.info("session resumed", folder=str(recorder.folder), captions=len(earlier.messages))
+    last_id, origin_s = earlier.last_id, earlier.audio_s(now_utc)
+    return OpenSession(recorder, boards, earlier, last_id, origin_s)
+
+
+_STATUS_CHARACTERS = 200
+
+
+class Notifier:
+    """Belongs to one thread. What cannot be sent is not: systemd is gone, or was never there."""
+
+    def __init__(self, environment: Mapping[str, str] = os.environ) -> None:
+        """Read the socket's address and how often systemd wants a sign of life."""
+        address = environment.get("NOTIFY_SOCKET", "")
+        # A first character @ stands for the zero byte of an abstract socket.
+        self._address = "\0" + address[1:] if address.startswith("@") else address
+        self.watchdog_s = _watchdog_s(environment)
+        """A sign of life is due at least this often, 0.0 where none is wanted."""
+        self._status = ""
+
+    def ready(self) -> None:
+        """Say that captions can be made from now on."""
+        self._send("READY=1")
+
+    def alive(self) -> None:
+        """Give a sign of life."""
+        if self.watchdog_s:
+            self._send("WATCHDOG=1")
+
+    def status(self, text: str) -> None:
+        """Say how things are, in one line for `systemctl status`; a repetition is not sent."""
+        line = " ".join(text.split())[:_STATUS_CHARACTERS]
+        if line != self._status:
+            self._status = line
+            self._send(f"STATUS={line}")
+
+    def stopping(self) -> None:
+        """Say that the end has begun."""
+        self._send("STOPPING=1")
+
+    def _send(self, message: str) -> None:
+        if not self._address:
+            return
+        with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as out:
+            # On the event loop: captions must not wait for systemd.
+            out.setblocking(False)
+            out.sendto(message.encode(), self._address)
+
+
+def _watchdog_s(environment: Mapping[str, str]) -> float:
+    """Return a third of the time after which systemd takes us for dead."""
+    # A parent's variable is inherited, and its watchdog is not ours.
+    meant_for = environment.get("WATCHDOG_PID", str(os.getpid()))
+    every_us = environment.get("WATCHDOG_USEC", "")
+    if meant_for != str(os.getpid()) or not every_us.isdecimal():
+        return 0.0
+    return int(every_us) / 3e6

@@ -17,9 +17,7 @@ from pipeline.captions.redaction import Redaction
 from pipeline.core.reports import Fault, Level, SongChanged, SourceChanged
 from pipeline.core.types import Caption, Mode, Pcm, State
 from pipeline.protocol.caption import CaptionMessage
-from pipeline.records.comparison import CompareRecord
-from pipeline.records.translation import TranslationRecord
-from pipeline.records.utterance import UtteranceRecord
+from pipeline.records.utterance import CompareRecord, TranslationRecord, UtteranceRecord
 
 Removed: TypeAlias = Mapping[str, Sequence[CaptionMessage]]
 """By target language, the messages that empty captions on displays."""

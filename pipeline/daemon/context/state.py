@@ -125,5 +125,4 @@ class StateAnnouncer:
 
 
 def _all(*reasons: str) -> str:
-    """Return the reasons that there are, in one."""
     return "; ".join(filter(None, reasons))

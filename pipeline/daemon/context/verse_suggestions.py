@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import structlog
 
-from pipeline.church.scripture import editions, index_store
+from pipeline.church.scripture import editions, verse_index
 from pipeline.church.scripture.books import Reference
 from pipeline.church.scripture.editions import Edition
 from pipeline.church.scripture.passages import Passages
@@ -171,9 +171,9 @@ def open_verse_suggestions(settings: Settings, tell: Tell) -> VerseSuggestions:
 def _passages(lang: str) -> Passages | None:
     """Return what recognizes verses, None if its index is to be built. Raises VersesError."""
     try:
-        return Passages(index_store.load(lang), lang)
+        return Passages(verse_index.load_built(lang), lang)
     except VersesError as error:
-        if error.code not in index_store.MENDED:
+        if error.code not in verse_index.MENDED:
             raise
         log.info("index of verses is built", reason=error.message)
         return None
@@ -194,7 +194,7 @@ def _renewed(lang: str) -> Future[Passages]:
 
     def run() -> None:
         try:
-            index = index_store.renew(lang)
+            index = verse_index.renew(lang)
         except VersesError as error:
             _log_missing(error)
             later.set_exception(error)

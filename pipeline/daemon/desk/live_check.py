@@ -22,7 +22,7 @@ from pipeline.daemon.captions.coordinator import CaptionCoordinator
 from pipeline.daemon.context.context import DaemonContext
 from pipeline.daemon.desk.reload import Reload
 from pipeline.protocol.messages import CheckMessage, LastCheck
-from pipeline.workers.engines import Engines
+from pipeline.workers.base import Engines
 
 log = structlog.get_logger()
 

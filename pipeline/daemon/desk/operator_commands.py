@@ -14,7 +14,7 @@ import structlog
 
 from pipeline.captions.redaction import Redaction
 from pipeline.core.errors import DictionaryError, ProtocolError, quoted
-from pipeline.core.timestamps import utc_now
+from pipeline.core.formats import utc_now
 from pipeline.core.types import CommandName, SongControl
 from pipeline.daemon.captions.targets import Targets
 from pipeline.daemon.context.context import DaemonContext

@@ -17,8 +17,8 @@ from pipeline.config.loader import Changes, changed, changes, leaves
 from pipeline.config.schema import Settings
 from pipeline.core import logs
 from pipeline.core.errors import ConfigError, DictionaryError, ProtocolError
+from pipeline.core.formats import utc_now
 from pipeline.core.reports import Fault
-from pipeline.core.timestamps import utc_now
 from pipeline.daemon.captions.targets import Targets
 from pipeline.daemon.context.context import DaemonContext
 from pipeline.dictionary.store import Dictionary

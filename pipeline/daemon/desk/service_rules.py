@@ -15,7 +15,7 @@ from functools import partial
 from itertools import islice
 
 from pipeline.core.errors import DictionaryError, ProtocolError
-from pipeline.core.timestamps import utc_now
+from pipeline.core.formats import utc_now
 from pipeline.daemon.captions.target import Back, TargetCaptions
 from pipeline.daemon.context.context import DaemonContext
 from pipeline.daemon.desk.undo import Undo
@@ -27,10 +27,7 @@ from pipeline.protocol.caption import CaptionMessage
 from pipeline.protocol.messages import PreviewMessage, Rewritten, RuleMessage
 from pipeline.records.events import RuleEvent
 
-_CODES = {
-    "dictionary-duplicate-phrase": "rule-exists",
-    "dictionary-rule-gone": "rule-gone",
-}
+_CODES = {"dictionary-duplicate-phrase": "rule-exists", "dictionary-rule-gone": "rule-gone"}
 
 _HELD = -2
 """Stands for what is held among the ids of captions whose steps can be undone."""

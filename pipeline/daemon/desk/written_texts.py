@@ -11,7 +11,7 @@ from typing import Protocol
 
 from pipeline.captions.board import stands
 from pipeline.core.errors import ProtocolError, quoted
-from pipeline.core.timestamps import utc_now
+from pipeline.core.formats import utc_now
 from pipeline.core.types import Caption
 from pipeline.daemon.captions.retranslations import Retranslations
 from pipeline.daemon.captions.target import Back, together

@@ -14,6 +14,7 @@ import structlog
 from pipeline.config.schema import Settings
 from pipeline.core import logs
 from pipeline.core.errors import StarkError
+from pipeline.core.formats import utc_now
 from pipeline.core.reports import (
     Emit,
     Fault,
@@ -25,7 +26,6 @@ from pipeline.core.reports import (
     WorkerReady,
 )
 from pipeline.core.threads import described, watched
-from pipeline.core.timestamps import utc_now
 from pipeline.core.types import Mode
 from pipeline.daemon.captions.targets import Targets
 from pipeline.daemon.context.context import DaemonContext, open_context
@@ -41,8 +41,8 @@ from pipeline.dictionary.store import Dictionary
 from pipeline.models.identity import used_models
 from pipeline.models.integrity import BackgroundHashing
 from pipeline.records.events import BrokenEvent, EndEvent, ModelsEvent
+from pipeline.workers.base import Engines
 from pipeline.workers.degradation import Rung
-from pipeline.workers.engines import Engines
 from pipeline.workers.group import WorkerGroup
 
 

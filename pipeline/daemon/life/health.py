@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import psutil
 
-from pipeline.core.timestamps import utc_now, utc_offset_min
+from pipeline.core.formats import utc_now, utc_offset_min
 from pipeline.daemon.captions.targets import Targets
 from pipeline.daemon.context.context import DaemonContext
 from pipeline.engines.process.engine_process import EngineProcess
@@ -19,7 +19,7 @@ from pipeline.records.health import (
     Queues,
     RungName,
 )
-from pipeline.workers.engines import Engines
+from pipeline.workers.base import Engines
 from pipeline.workers.group import WorkerGroup
 
 
@@ -27,11 +27,7 @@ class Health:
     """Reads it off the parts whenever it is asked."""
 
     def __init__(
-        self,
-        context: DaemonContext,
-        engines: Engines,
-        group: WorkerGroup,
-        targets: Targets,
+        self, context: DaemonContext, engines: Engines, group: WorkerGroup, targets: Targets
     ) -> None:
         self._facts = context.facts
         self._announcer = context.announcer

@@ -115,7 +115,6 @@ class Supervisor:
             await asyncio.sleep(_TICK_S)
 
     def _check_day(self, now_s: float) -> None:
-        """See whether the session has lasted for long enough."""
         facts, settings = self._facts, self._reload.settings
         # What an operator has set must not be forgotten in the night: it is waited for.
         is_set = facts.paused or facts.blank or facts.off_record

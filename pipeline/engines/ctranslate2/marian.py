@@ -21,7 +21,7 @@ from pipeline.engines.protocols import PLAIN, TranslationRequest, never
 from pipeline.engines.specification import setting
 from pipeline.engines.term_repair import repair, word_weights
 from pipeline.text import repetition, sentences
-from pipeline.text.target_commit import regrouped
+from pipeline.text.commit_policy import regrouped
 
 _FILES = ("model.bin", "config.json", "source.spm", "target.spm")
 _LANGUAGE = ">>{}<<"
@@ -57,13 +57,7 @@ class Marian:
     deadline_s = math.inf
 
     def __init__(
-        self,
-        path: Path,
-        *,
-        threads: int = 1,
-        section: str = "",
-        beam: int = 1,
-        target: str = "",
+        self, path: Path, *, threads: int = 1, section: str = "", beam: int = 1, target: str = ""
     ) -> None:
         """Take the settings. `section`: see `EngineSpec`."""
         self.target = target  # may change between calls
@@ -212,7 +206,6 @@ class Marian:
         return replace(made, parts=(told,))
 
     def _alternatives(self, result: Any) -> tuple[Alternative, ...]:
-        """Return what a beam has found."""
         if len(result.hypotheses) == 1:
             return ()
         found = zip(map(self._target.decode, result.hypotheses), result.scores, strict=True)

@@ -2,19 +2,24 @@
 
 The likeliest answer is not made of the likeliest tokens. Where two tokens were nearly equal the
 other one is tried too, and the answer written to its end from there; much of it is known from the
-first one, so that it is checked instead of written (`engines.llama_cpp.speculative`). This is a
+first one, so that it is checked instead of written. This is a
 beam search that looks only at the places of doubt.
+
+The next tokens are guessed from a draft in the target language: speculative decoding (Leviathan et
+al. 2023, "Fast Inference from Transformers via Speculative Decoding") with another translator's
+text in place of a small model's guesses. The two part ways and meet again; where they meet is found
+as prompt lookup decoding does it (Saxena 2023): by the tokens made last.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Literal
 
-from pipeline.engines.llama_cpp import speculative as drafting
 from pipeline.engines.llama_cpp.llama import Llama
-from pipeline.engines.llama_cpp.speculative import Draft
 from pipeline.text import repetition
 
 
@@ -131,13 +136,13 @@ class Decoding:
                 written.rivals.append(self._model.rival(token, fed))
             return token, logprob
 
-        place = drafting.place_in(draft.tokens, made)
+        place = place_in(draft.tokens, made)
         token, logprob = choose(place)
         while True:
             yield token, logprob, False
             # 1 is for the token itself, which is fed before its guesses.
             most = min(self._guesses, self._model.room - 1)
-            place = drafting.place_in(draft.tokens, made)
+            place = place_in(draft.tokens, made)
             guesses = draft.tokens[place : place + most] if place is not None else []
             self._model.feed([token, *guesses], every=True)
             for count, guessed in enumerate(guesses):
@@ -148,7 +153,7 @@ class Decoding:
                 yield token, logprob, True
             else:
                 # The guesses are in `made` by now.
-                place = drafting.place_in(draft.tokens, made)
+                place = place_in(draft.tokens, made)
                 token, logprob = choose(place, len(guesses))
 
     def _choose(self, draft: Draft, place: int | None, fed: int = -1) -> tuple[int, float]:
@@ -165,3 +170,76 @@ class Decoding:
         if draft.keeps(place, drafted, logprob):
             return guess, drafted
         return token, logprob
+
+
+_LONGEST = 4
+"""So many tokens in common are enough to be sure of the place."""
+
+
+def place_in(draft: Sequence[int], made: Sequence[int]) -> int | None:
+    """Return the index in `draft` of what follows the tokens `made` last; None if it has nothing.
+
+    Of several places the one counts that has the most tokens before it in common with `made`, and
+    among equals the one nearest to the length of `made`.
+    """
+    if not made:
+        return 0 if draft else None
+    best = max(
+        range(1, len(draft) + 1),
+        key=lambda place: (_common(draft, place, made), -abs(place - len(made))),
+        default=0,
+    )
+    # The best place of all may have no token in common; then there is nothing to guess.
+    return best if best and best < len(draft) and draft[best - 1] == made[-1] else None
+
+
+def count_within(pieces: Sequence[bytes], beginning: str) -> int:
+    """Return how many of a text's pieces lie within its beginning."""
+    # In bytes, as the pieces are: a letter may be spread over two of them.
+    end = len(beginning.encode(errors="replace"))
+    return sum(size <= end for size in accumulate(map(len, pieces))) if end else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Bias:
+    """How far a draft is preferred to what the translator would say (0..1; 0 is not at all).
+
+    A draft's token is kept where (1 - bias) p(draft) + bias >= (1 - bias) p(best): speculative
+    decoding with bias (arXiv 2509.21740), where the draft is what has been on screen. `standing` is
+    the bias for tokens that are committed there, `tail` for those behind them, `final` for those
+    that were part of a final (from .5 on they always stay).
+    """
+
+    standing: float = 0.0
+    tail: float = 0.0
+    final: float = 0.0
+
+    def __bool__(self) -> bool:
+        """Whether the draft changes anything."""
+        return max(self.standing, self.tail, self.final) > 0
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A draft's tokens, how many leading ones are committed on screen, what they are worth."""
+
+    tokens: Sequence[int] = ()
+    standing: int = 0
+    was_final: int = 0
+    """Of those that are committed, the ones that a final had."""
+    bias: Bias = Bias()
+
+    def keeps(self, place: int, drafted: float, best: float) -> bool:
+        """Whether the token at a place stays, by its log-probability and that of the best one."""
+        bias = self.bias.tail
+        if place < self.standing:
+            bias = self.bias.final if place < self.was_final else self.bias.standing
+        return (1 - bias) * (math.exp(best) - math.exp(drafted)) <= bias
+
+
+def _common(draft: Sequence[int], place: int, made: Sequence[int]) -> int:
+    """Return how many tokens before `place` are those at the end of `made`."""
+    count = 0
+    while count < min(_LONGEST, place, len(made)) and draft[place - 1 - count] == made[-1 - count]:
+        count += 1
+    return count

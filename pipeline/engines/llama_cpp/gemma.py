@@ -16,10 +16,8 @@ from pipeline.core.terms import WantedTerm, by_part
 from pipeline.core.types import Alternative, Translation
 from pipeline.engines import prompts
 from pipeline.engines.llama_cpp import llama
-from pipeline.engines.llama_cpp import speculative as drafting
-from pipeline.engines.llama_cpp.decoding import Decoding, Written
+from pipeline.engines.llama_cpp.decoding import Bias, Decoding, Draft, Written, count_within
 from pipeline.engines.llama_cpp.gemma_terms import Answer, AnswerScorer, repair_answer
-from pipeline.engines.llama_cpp.speculative import Bias, Draft
 from pipeline.engines.output import WholeWords, growing, join, one_line
 from pipeline.engines.protocols import PLAIN, TranslationRequest, never, until_deadline
 from pipeline.engines.specification import setting
@@ -337,7 +335,7 @@ class Gemma:
             return Draft([*tokens, *end])
         pieces = [self._llama.piece(token) for token in tokens]
         stands, was_final = (
-            drafting.count_within(pieces, (prompt.lead + draft[:characters]) if characters else "")
+            count_within(pieces, (prompt.lead + draft[:characters]) if characters else "")
             for characters in (standing.target, standing.was_final)
         )
         return Draft([*tokens, *end], stands, was_final, self.bias)

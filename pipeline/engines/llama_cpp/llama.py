@@ -101,7 +101,9 @@ class Llama:
         self._heads = PromptHeads()
         self._batch = batch
         self.context: int = c.llama_n_ctx(self._context)
-        self.begin = [c.llama_vocab_bos(self._vocab)] if self._adds_begin() else []
+        self.begin = (
+            [c.llama_vocab_bos(self._vocab)] if c.llama_vocab_get_add_bos(self._vocab) else []
+        )
 
     def tokenize(self, text: str, *, special: bool) -> list[int]:
         """Return the tokens of `text`; control tokens are recognized in it only if `special`."""
@@ -286,9 +288,6 @@ class Llama:
         # Gemma's local layers would otherwise forget the prompt's head, which is to be reused.
         settings.swa_full = True
         return settings
-
-    def _adds_begin(self) -> bool:
-        return bool(self._c.llama_vocab_get_add_bos(self._vocab))
 
 
 def open_model(path: Path, gpu_layers: int) -> Any:

@@ -226,10 +226,7 @@ class TranslatorProcess(EngineProcess):
         # The engine keeps its own deadline; the second more is for one that cannot any more.
         patience_s = self._hang_s if endless else self.deadline_s + _GRACE_S
         value = self._call(
-            message,
-            patience_s=patience_s,
-            on_text=request.on_text,
-            is_cancelled=self.is_cancelled,
+            message, patience_s=patience_s, on_text=request.on_text, is_cancelled=self.is_cancelled
         )
         parts = tuple(map(_target_part, value.pop("parts")))
         repairs = tuple(TermRepair(**repair) for repair in value.pop("repairs"))

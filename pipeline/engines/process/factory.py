@@ -228,7 +228,6 @@ class EngineProcesses:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """End them."""
         for engine in self._all:
             engine.close()
 

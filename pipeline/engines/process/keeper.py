@@ -17,7 +17,7 @@ import structlog
 
 from pipeline.core import errors
 from pipeline.core.errors import EngineError, EngineGoneError, StarkError
-from pipeline.core.sizes import human_size
+from pipeline.core.formats import human_size
 from pipeline.core.threads import Thread, described
 from pipeline.engines.process.channel import Patience
 from pipeline.engines.process.child_process import ChildProcess

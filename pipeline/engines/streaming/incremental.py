@@ -18,7 +18,7 @@ from pipeline.core.errors import EngineError
 from pipeline.core.standing import Token
 from pipeline.core.types import Pcm, Recognition, Word
 from pipeline.engines.protocols import never
-from pipeline.text.local_agreement import common_beginning
+from pipeline.text.commit_policy import common_beginning
 
 _NOTHING: Final[Pcm] = np.zeros(0, np.float32)
 

@@ -18,7 +18,7 @@ from pathlib import Path
 import orjson
 from pydantic import TypeAdapter
 
-from pipeline.core.errors import LearningError, ProtocolError
+from pipeline.core.errors import LearningError, ProtocolError, reading
 from pipeline.core.resources import bundled
 from pipeline.learning.data.pairs import LearningPair
 from pipeline.learning.fitting import is_enough, lowest_bar
@@ -160,11 +160,9 @@ def shipped_bars(file: Path | None = None) -> dict[str, float]:
     Raises LearningError.
     """
     path = file or bundled(*SHIPPED)
-    try:
+    fix = "Install the program again."
+    with reading(path, LearningError, "bars-unreadable", fix, (ProtocolError,)):
         return parse_json(_BARS, path.read_bytes()) if path.exists() else {}
-    except (OSError, ProtocolError) as error:
-        message = f"{path} cannot be read: {error}."
-        raise LearningError("bars-unreadable", message, "Install the program again.") from None
 
 
 def write_shipped(path: Path, bars: Mapping[str, float]) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from pipeline.captions.redaction import MARK
 from pipeline.core.errors import SessionError
-from pipeline.core.timestamps import utc_now
+from pipeline.core.formats import utc_now
 from pipeline.dictionary.rules import Rule
 from pipeline.evaluation.meaning import read as read_meanings
 from pipeline.evaluation.sentences import read as read_gate
@@ -40,9 +40,8 @@ from pipeline.learning.data.folder import (
     write_metadata,
 )
 from pipeline.learning.data.harvest import SCORED, Harvest, harvest, write_harvest
-from pipeline.learning.data.pairs import LearningPair, read_pairs
+from pipeline.learning.data.pairs import LearningPair, TierShares, read_pairs, select
 from pipeline.learning.data.terms import Confusion, confusions, new_terms, proposed_rules
-from pipeline.learning.data.tiers import TierShares, select
 from pipeline.learning.manifest import sha256, write_manifest
 from pipeline.review.store import REVIEWED
 from pipeline.session.reader import JOURNAL, RECORDS

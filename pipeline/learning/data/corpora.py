@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TextIO
 
 from pipeline.church.scripture import editions
-from pipeline.core.errors import LearningError, VersesError
+from pipeline.core.errors import LearningError, VersesError, reading
 from pipeline.learning.data.pairs import LearningPair
 
 
@@ -104,10 +104,11 @@ def shipped_bibles(source: str, target: str) -> list[list[Verse]]:
 def _lines(path: Path) -> Iterator[str]:
     """Yield the lines of a file. Raises LearningError."""
     opener = {".xz": lzma.open, ".gz": gzip.open}.get(path.suffix, open)
-    try:
-        file: TextIO
-        with opener(path, "rt", encoding="utf-8", newline="") as file:  # type: ignore[operator]
-            yield from file
     # EOFError: a packed file that was cut off.
-    except (OSError, UnicodeDecodeError, lzma.LZMAError, EOFError) as error:
-        raise LearningError("corpus-unreadable", f"{path} cannot be read: {error}.") from None
+    wrong = (UnicodeDecodeError, lzma.LZMAError, EOFError)
+    file: TextIO
+    with (
+        reading(path, LearningError, "corpus-unreadable", wrong=wrong),
+        opener(path, "rt", encoding="utf-8", newline="") as file,  # type: ignore[operator]
+    ):
+        yield from file

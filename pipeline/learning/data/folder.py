@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -26,7 +26,7 @@ from typing import Generic, TypeVar
 import orjson
 from pydantic import TypeAdapter
 
-from pipeline.core.errors import LearningError, SessionError
+from pipeline.core.errors import LearningError, SessionError, writing
 from pipeline.core.files import GrowingFile, try_lock, write_whole
 from pipeline.learning.data.harvest import Harvest, read_harvest
 from pipeline.learning.data.pairs import LearningPair, read_pairs, write_pairs
@@ -116,17 +116,10 @@ class DataFolder:
         with self.writing():
             write_whole(self.path / name, orjson.dumps(content, option=options))
 
-    @contextmanager
-    def writing(self) -> Iterator[None]:
+    def writing(self) -> AbstractContextManager[None]:
         """Turn an OSError of the block into a LearningError (learning-unwritable)."""
-        try:
-            yield
-        except OSError as error:
-            raise LearningError(
-                "learning-unwritable",
-                f"{error.filename or self.path} cannot be written: {error.strerror or error}.",
-                "Make room, or set learn.directory (or --data) to another folder; nothing is lost.",
-            ) from None
+        fix = "Make room, or set learn.directory (or --data) to another folder; nothing is lost."
+        return writing(self.path, LearningError, "learning-unwritable", fix)
 
 
 class Ledger(Generic[T]):

@@ -14,7 +14,7 @@ from pathlib import Path
 import orjson
 from pydantic import TypeAdapter
 
-from pipeline.core.errors import LearningError, ProtocolError
+from pipeline.core.errors import LearningError, ProtocolError, reading
 from pipeline.core.files import write_whole
 from pipeline.evaluation.rescore import QualityRecord
 from pipeline.learning.data.acceptance import HALF, MISHEARD, is_spoken, obstacle
@@ -26,13 +26,7 @@ from pipeline.records.utterance import UtteranceRecord
 from pipeline.review.store import Reviewed, read_decisions
 from pipeline.session.reader import Session, read_session_lines
 from pipeline.session.recordings import recording_path
-from pipeline.session.training_pairs import (
-    OPERATOR,
-    Pair,
-    follow_edit,
-    operator_edits,
-    pair_of,
-)
+from pipeline.session.training_pairs import OPERATOR, Pair, follow_edit, operator_edits, pair_of
 
 SCORED = "quality.jsonl"
 _QUALITY = TypeAdapter(QualityRecord)
@@ -142,14 +136,9 @@ def write_harvest(path: Path, found: Harvest) -> None:
 
 def read_harvest(path: Path) -> Harvest:
     """Return what a session gave when it was collected. Raises LearningError."""
-    try:
+    fix = "Delete it and its session's lines in ledger.jsonl, and collect again."
+    with reading(path, LearningError, "harvest-unreadable", fix, (ProtocolError,)):
         return parse_json(_HARVEST, path.read_bytes())
-    except (OSError, ProtocolError) as error:
-        raise LearningError(
-            "harvest-unreadable",
-            f"{path} cannot be read: {error}.",
-            "Delete it and its session's lines in ledger.jsonl, and collect again.",
-        ) from None
 
 
 def _outcome(pair: Pair, decided: Reviewed | None, hindered: str) -> tuple[Origin, Status, Pair]:

@@ -11,16 +11,12 @@ from typing import Any
 import orjson
 from pydantic import TypeAdapter
 
-from pipeline.core.errors import LearningError, ProtocolError, writing
+from pipeline.core.errors import LearningError, ProtocolError, reading, writing
 from pipeline.core.files import write_whole
 from pipeline.core.resources import bundled
 from pipeline.dictionary.glossary import Term
 from pipeline.dictionary.rules import Rule, key
-from pipeline.learning.data.corpora import (
-    read_columns,
-    read_general,
-    shipped_bibles,
-)
+from pipeline.learning.data.corpora import read_columns, read_general, shipped_bibles
 from pipeline.learning.data.folder import CONFUSIONS, PAIRS, DataFolder
 from pipeline.learning.data.pairs import LearningPair, pair_line
 from pipeline.learning.data.terms import Confusion
@@ -110,19 +106,11 @@ def example_line(example: Example, langs: tuple[str, str]) -> bytes:
     return orjson.dumps(fields, option=orjson.OPT_APPEND_NEWLINE)
 
 
-def read_glossary(path: Path, langs: tuple[str, str]) -> dict[str, str]:
-    """Return the terms of a file (term, a tab, its translation). Raises LearningError."""
-    return {key(pair.text): pair.translation for pair in read_general(path, *langs)}
-
-
 def read_confusions(data: DataFolder) -> list[Confusion]:
     """Return what was heard for what was said. Raises LearningError."""
     path = data.path / CONFUSIONS
-    try:
+    with reading(path, LearningError, "confusions-unreadable", "Collect again.", (ProtocolError,)):
         return parse_json(_CONFUSIONS, path.read_bytes()) if path.exists() else []
-    except (OSError, ProtocolError) as error:
-        message = f"{path} cannot be read: {error}."
-        raise LearningError("confusions-unreadable", message, "Collect again.") from None
 
 
 def _ingredients(
@@ -134,6 +122,7 @@ def _ingredients(
 ) -> Ingredients:
     general = read_general(sources.general, *langs) if sources.general else []
     general = general or _shipped(_MODERN, sources, langs)
+    table = read_general(sources.glossary, *langs) if sources.glossary else []
     # The data folder has the pairs of every language that was ever set.
     learnt = [pair for pair in pairs if (pair.source_lang, pair.target_lang) == langs]
     return Ingredients(
@@ -148,7 +137,7 @@ def _ingredients(
             if len(term.write) == 1 and not term.near and not term.not_near
             for said in term.say
         }
-        | (read_glossary(sources.glossary, langs) if sources.glossary else {}),
+        | {key(pair.text): pair.translation for pair in table},
         frames=[(each.text, each.translation) for each in _shipped(_FRAMES, sources, langs)],
         rules=sources.rules,
         general=[_example(pair, "general") for pair in general],

@@ -41,7 +41,7 @@ from pipeline.core.resources import bundled
 from pipeline.engines.ctranslate2.marian import Marian
 from scripts.bench.church.terms import term_rows
 from scripts.bench.report_section import write
-from scripts.support.captions import caption
+from scripts.support.records import caption
 
 HERE = Path(__file__).parent
 TITLE = "## Church truth"

@@ -13,7 +13,6 @@ without.
 
 from __future__ import annotations
 
-import argparse
 import subprocess
 import sys
 from contextlib import ExitStack
@@ -30,6 +29,7 @@ from pipeline.core.percentiles import spread
 from pipeline.tuning.hardware import machine
 from scripts.bench.report_section import markdown, write
 from scripts.bench.report_section import show as show_table
+from scripts.support.command import parser_of, write_json
 from scripts.support.paths import ROOT
 
 TITLE = "## A full hall, and abusive clients in it"
@@ -43,9 +43,7 @@ console = Console()
 
 def main() -> int:
     """Run, judge, write; return the exit code."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("--displays", type=int, default=450, help="that behave (default 450)")
     parser.add_argument("--abusive", type=int, default=50, help="... that do not (default 50)")
     parser.add_argument("--seconds", type=float, default=60.0, help="of captions (default 60)")
@@ -65,8 +63,7 @@ def main() -> int:
     here = machine()
     made = f"{datetime.now(UTC).date()}, {here.cpu}, {here.cores} cores"
     result |= {"displays": arguments.displays, "abusive": arguments.abusive, "made": made}
-    if arguments.json:
-        arguments.json.write_bytes(orjson.dumps(result, option=orjson.OPT_INDENT_2))
+    write_json(arguments.json, result)
     if arguments.markdown:
         write(arguments.markdown, TITLE, section(result))
     show(result)
@@ -119,12 +116,7 @@ def _figures(runs: list[dict[str, Any]]) -> dict[str, Any]:
     summed = ("missed", "lost", "cut_off", "flooding", "wrong_tokens")
     return {
         "delivered": len(times),
-        "delivery_ms": {
-            "p50": took.p50,
-            "p95": took.p95,
-            "p99": took.p99,
-            "most": took.max,
-        },
+        "delivery_ms": {"p50": took.p50, "p95": took.p95, "p99": took.p99, "most": took.max},
         "hub_cpu_share": round(float(np.mean([told["cpu_share"] for told in runs])), 3),
         **{key: int(sum(told[key] for told in runs)) for key in summed},
     }

@@ -23,8 +23,7 @@ from pipeline.core import logs
 from pipeline.core.metrics import Metrics
 from pipeline.core.types import Caption
 from pipeline.server.hub import Hub
-from scripts.support.captions import caption
-from scripts.support.records import health_record
+from scripts.support.records import caption, health_record
 
 RATE = 6.0
 """Messages a second: a partial every 0.8 s with its translation, finals, edits, and some more."""
@@ -62,13 +61,7 @@ async def publish(hub: Hub, board: CaptionBoard, seconds: float) -> dict[int, fl
 async def main(seconds: float) -> None:
     """Serve until the captions are over, and two seconds more for the last ones to arrive."""
     board, metrics = CaptionBoard("crowd", "en", "es", 200), Metrics()
-    hub = Hub(
-        (board,),
-        Server(port=0),
-        mode="live",
-        token=token_urlsafe(),
-        metrics=metrics,
-    )
+    hub = Hub((board,), Server(port=0), mode="live", token=token_urlsafe(), metrics=metrics)
     await hub.start(on_command=lambda _: None, health=health_record)
     print(orjson.dumps({"port": hub.port}).decode(), flush=True)
     await asyncio.to_thread(sys.stdin.readline)

@@ -40,24 +40,24 @@ from rich.table import Table
 
 from pipeline.config.schema import Settings
 from pipeline.core import logs
-from pipeline.core.errors import StarkError
 from pipeline.core.types import Recognition
 from pipeline.evaluation import meaning
 from pipeline.evaluation.meaning import Sentence
 from scripts.bench import report_section
-from scripts.bench.machine import machine
 from scripts.bench.meaning.chain import Chain, settings_for
-from scripts.bench.meaning.chosen import chosen
 from scripts.bench.meaning.results import (
     ALL,
     STAGES,
     Count,
     Outcome,
     Stage,
+    chosen,
     counts,
     outcomes,
     worst,
 )
+from scripts.bench.report_section import machine
+from scripts.support.command import says_errors
 
 TITLE = "## Meaning"
 PREFACE = """
@@ -72,27 +72,21 @@ play no part. The machine was busy, which changes no count: no engine runs out o
 _SHORT = ("wrong", "marked", "false", "chrF")
 
 
+@says_errors
 def main(argv: Sequence[str] | None = None) -> int:
     """Run, print and write; return the exit code."""
     arguments = _arguments(argv)
     logs.configure("error", "auto")
-    try:
-        given = dict(each.partition("=")[::2] for each in arguments.set)
-        asked = chosen(
-            meaning.read(arguments.sentences),
-            arguments.lang,
-            kinds=arguments.kind,
-            most=arguments.most,
-        )
-        used = {lang: settings_for(lang, given) for lang in arguments.lang}
-        # All of them first: a wrong setting is told before anything is translated.
-        chains = [Chain(each) for each in used.values()]
-        found: list[Outcome] = []
-        while chains:
-            found += run(chains.pop(0), asked)
-    except StarkError as error:
-        print(error, file=sys.stderr)
-        return error.exit_code
+    given = dict(each.partition("=")[::2] for each in arguments.set)
+    asked = chosen(
+        meaning.read(arguments.sentences), arguments.lang, kinds=arguments.kind, most=arguments.most
+    )
+    used = {lang: settings_for(lang, given) for lang in arguments.lang}
+    # All of them first: a wrong setting is told before anything is translated.
+    chains = [Chain(each) for each in used.values()]
+    found: list[Outcome] = []
+    while chains:
+        found += run(chains.pop(0), asked)
     counted = counts(found)
     show(counted, worst(found, arguments.worst))
     if arguments.json:

@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args
 from sacrebleu.metrics.chrf import CHRF
 
 from pipeline.church.fidelity.doubt import evidence_of
+from pipeline.core.errors import UsageError
 from pipeline.core.types import Caption
 from pipeline.evaluation.meaning import Sentence
 from scripts.bench.meaning.chain import Captions
@@ -129,3 +130,29 @@ def worst(found: Iterable[Outcome], most: int) -> list[Outcome]:
     """
     wrong = [each for each in found if each.stage == "final" and each.is_wrong]
     return sorted(wrong, key=lambda each: (each.is_marked, -len(each.mistakes), each.chrf))[:most]
+
+
+def chosen(
+    sentences: Sequence[Sentence], langs: Sequence[str], *, kinds: Sequence[str], most: int
+) -> list[Sentence]:
+    """Return those of some kinds, and of each kind the first `most`; 0: all of them.
+
+    Raises UsageError where a kind is not there, or a sentence says nothing of a language.
+    """
+    there = list(dict.fromkeys(each.kind for each in sentences))
+    for kind in kinds:
+        if kind not in there:
+            message = f"There is no sentence of the kind {kind!r}."
+            raise UsageError("kind-unknown", message, f"There are: {', '.join(there)}.")
+    found: list[Sentence] = []
+    for kind in kinds or there:
+        alike = [each for each in sentences if each.kind == kind]
+        found += alike[:most] if most else alike
+    for lang in langs:
+        lacking = [each.id for each in found if lang not in each.meanings]
+        if lacking:
+            message = (
+                f"{len(lacking)} sentences say nothing of {lang!r}, the first is {lacking[0]}."
+            )
+            raise UsageError("language-unknown", message, "Add it to them, or leave it out.")
+    return found

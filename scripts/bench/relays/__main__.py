@@ -8,7 +8,6 @@ in its own process and one in its relay's: both raise their limit as far as this
 
 from __future__ import annotations
 
-import argparse
 import sys
 import tempfile
 import time
@@ -28,6 +27,7 @@ from pipeline.tuning.hardware import machine
 from scripts.bench.crowd.__main__ import Part
 from scripts.bench.crowd.hub import RATE
 from scripts.bench.relays.edge import RelayProcess
+from scripts.support.command import parser_of, write_json
 from scripts.support.nats_server import NatsServer
 
 console, progress = Console(), Console(stderr=True)
@@ -39,9 +39,7 @@ _LAST_S = 5.0
 
 def main() -> int:
     """Measure, print, judge; return the exit code."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("--displays", type=int, default=300, help="in all (default 300)")
     parser.add_argument("--relays", type=int, default=2, help="(default 2)")
     parser.add_argument("--langs", default=_LANGS, help=f"of displays, in turns ({_LANGS})")
@@ -59,8 +57,7 @@ def main() -> int:
     here = machine()
     result["made"] = f"{datetime.now(UTC).date()}, {here.cpu}, {here.cores} cores"
     console.print_json(orjson.dumps(result).decode())
-    if arguments.json:
-        arguments.json.write_bytes(orjson.dumps(result, option=orjson.OPT_INDENT_2))
+    write_json(arguments.json, result)
     whole = not (result["missed"] or result["twice"] or result["lost"] or result["troubles"])
     return 0 if whole and result["delivery_ms"]["p99"] <= arguments.limit else 1
 

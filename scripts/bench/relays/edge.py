@@ -6,7 +6,6 @@ import re
 import subprocess
 import sys
 import threading
-from types import TracebackType
 from typing import IO, Self, cast
 
 import psutil
@@ -37,12 +36,7 @@ class RelayProcess:
         self._reader.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._process.terminate()
         self._process.wait(20)
         self._reader.join()

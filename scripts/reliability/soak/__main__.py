@@ -27,6 +27,7 @@ from rich.table import Table
 
 from scripts.reliability.soak.displays import Displays
 from scripts.reliability.soak.verdict import judge
+from scripts.support.command import parser_of
 
 _EVERY_S = 2.0
 console = Console()
@@ -34,9 +35,7 @@ console = Console()
 
 def main() -> int:
     """Soak, judge, write; return the exit code."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("--hours", type=float, default=8.0, help="of the scenario (default 8)")
     parser.add_argument("--speed", type=float, default=16.0, help="times its pace (default 16)")
     parser.add_argument("--staying", type=int, default=20, help="displays that stay (default 20)")
@@ -88,7 +87,6 @@ async def soak(arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
 
 
 async def _address(process: asyncio.subprocess.Process) -> tuple[asyncio.StreamReader, str]:
-    """Return the program's log and where it serves."""
     log = process.stderr
     while log is not None and (line := await log.readline()):
         found = orjson.loads(line) if line.startswith(b"{") else {}

@@ -17,7 +17,7 @@ from pipeline.core.resources import bundled
 from pipeline.daemon.life.app import App
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines.process import factory
-from pipeline.workers.engines import Engines, TargetEngines
+from pipeline.workers.base import Engines, TargetEngines
 from scripts.reliability.soak.scenario import Cable, scenario
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from scripts.bench.machine import PACKAGES, machine
+from scripts.bench.report_section import PACKAGES, machine
 
 
 def test_figures_name_the_day_the_processor_and_the_engines() -> None:

@@ -13,9 +13,17 @@ from pipeline.core.errors import UsageError
 from pipeline.core.types import Check
 from pipeline.evaluation.meaning import FILE, read
 from scripts.bench.meaning.__main__ import TITLE, main, rows
-from scripts.bench.meaning.chosen import chosen
-from scripts.bench.meaning.results import ALL, Outcome, Stage, count, counts, is_marked, worst
-from scripts.support.captions import caption
+from scripts.bench.meaning.results import (
+    ALL,
+    Outcome,
+    Stage,
+    chosen,
+    count,
+    counts,
+    is_marked,
+    worst,
+)
+from scripts.support.records import caption
 
 ENTRY = """
 [[sentence]]

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import soundfile
 
+from pipeline.audio.file import read_audio
 from pipeline.config.schema import Vad
 from pipeline.core.errors import SessionError
 from pipeline.core.resources import bundled
@@ -72,7 +73,7 @@ def test_word_times_that_cannot_be_read_are_named(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_utterances_are_cut_where_the_program_cuts_them() -> None:
-    pcm = recordings.read_audio(VOICES / "jfk_1961.flac")
+    pcm = read_audio(VOICES / "jfk_1961.flac")
     cut = recordings.utterances(pcm, Vad(silence_ms=400))
     assert [each.final for each in cut] == [True] * len(cut)
     assert [each.id for each in cut] == list(range(cut[0].id, cut[0].id + len(cut)))

@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 import soundfile
 
+from pipeline.audio.file import read_audio
 from pipeline.config.loader import changed
 from pipeline.config.schema import Settings
 from pipeline.core.resources import bundled
 from pipeline.core.types import BLOCK_SAMPLES, SAMPLE_RATE, Pcm
-from pipeline.engines.llama_cpp.speculative import Bias
+from pipeline.engines.llama_cpp.decoding import Bias
 from scripts.bench import simulate
-from scripts.bench.recordings import Material, demo, read_audio
+from scripts.bench.recordings import Material, demo
 from scripts.bench.sightings import History
 from scripts.bench.simulate import (
     Column,

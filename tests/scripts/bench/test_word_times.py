@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.audio.file import read_audio
 from pipeline.core.resources import bundled
 from pipeline.core.types import SAMPLE_RATE
-from scripts.bench.recordings import SpokenWord, read_audio, word_times
+from scripts.bench.recordings import SpokenWord, word_times
 from scripts.bench.word_times import WordAligner, main, shared_out, within
 
 

@@ -19,7 +19,7 @@ from pipeline.engines.protocols import never
 from pipeline.evaluation.sentences import Sentence, few, read
 from scripts.quality import evaluate as evaluate_quality
 from scripts.quality import sides
-from scripts.quality.stress import stress
+from scripts.quality.sides import stress
 from tests.support.programs import put_program
 
 SENTENCES = read()
@@ -244,7 +244,7 @@ def test_terms_decide_on_the_theological_half_and_four_bits_get_advice(
         (["--a", "translate.final.model=/nowhere.gguf"], "/nowhere.gguf"),
         (["--a", "missing.json"], "missing.json: No such file"),
         (["--a", "missing.json", "marian"], "a .json file is a whole side"),
-        (["--sentences", "missing.toml"], "missing.toml: No such file"),
+        (["--sentences", "missing.toml"], "missing.toml cannot be read: No such file"),
         (["--a", "gemma", "translate.target=fr"], "translate.source and target ask for en-fr"),
         (["--a", "gemma", "translate.target=xx"], "No sentences from en to xx ship"),
     ],

@@ -11,7 +11,7 @@ from pipeline.captions.redaction import Redaction
 from pipeline.core.errors import ProtocolError
 from pipeline.protocol import codec
 from pipeline.protocol.caption import CaptionMessage, TargetText
-from scripts.support.captions import caption
+from scripts.support.records import caption
 
 
 def board(history: int = 200) -> CaptionBoard:

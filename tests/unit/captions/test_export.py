@@ -13,8 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.captions.export import FORMATS, WHICH, Which, export
-from pipeline.captions.layout import LINE_CHARS, Spoken, arrange
-from pipeline.captions.subtitles import newest, plain
+from pipeline.captions.subtitles import LINE_CHARS, Spoken, arrange, newest, plain
 from scripts.support.journal import message
 from tests.support.examples import examples
 

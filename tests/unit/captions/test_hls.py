@@ -17,7 +17,7 @@ from pipeline.captions.hls import DELAY_S, KEPT, LISTED, SEGMENT_S, RollingSubti
 from pipeline.captions.redaction import Redaction
 from pipeline.core.types import Verse
 from pipeline.protocol.caption import CaptionMessage
-from scripts.support.captions import caption
+from scripts.support.records import caption
 
 BEGAN_S = 1_795_343_400.25
 _MAP = re.compile(r"WEBVTT\nX-TIMESTAMP-MAP=MPEGTS:(\d+),LOCAL:(\d\d):(\d\d):(\d\d)\.(\d{3})\n\n")

@@ -26,8 +26,8 @@ from pipeline.captions.subtitles import (
 )
 from pipeline.core.types import Verse
 from pipeline.protocol.caption import CaptionMessage, TargetText
-from scripts.support.captions import caption
 from scripts.support.journal import message
+from scripts.support.records import caption
 
 TWO = [
     message(1, "Grace & peace", "Gracia y paz", start_s=61.2, end_s=64.9),

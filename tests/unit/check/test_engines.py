@@ -19,7 +19,7 @@ from pipeline.check.result import Result, results
 from pipeline.config.loader import load
 from pipeline.core.errors import EngineError
 from pipeline.core.resources import bundled
-from pipeline.evaluation.golden_sentence import Golden, read_golden
+from pipeline.evaluation.reference import Golden, read_golden
 from pipeline.models.resolve import resolve
 from tests.support.model_servers import Answer, free_port, says, scripted, serves
 from tests.support.needs import needs_program

@@ -13,7 +13,7 @@ from pipeline.check.running import RunningChecks
 from pipeline.config.loader import load
 from pipeline.config.schema import Settings
 from pipeline.engines.process import factory
-from pipeline.workers.engines import Engines, TargetEngines
+from pipeline.workers.base import Engines, TargetEngines
 from tests.support.fakes import FakeDetector, FakeRecognizer, FakeSource
 
 PATIENT = {"translate.final.deadline_s": 120.0}

@@ -191,7 +191,7 @@ def test_finals_scroll_by_once_and_leave_the_bottom() -> None:
     assert "at http://127.0.0.1:8765/ (phones), http://127.0.0.1:8765/projector (the wall)" in text
     assert "Ctrl-C ends it; then stark-translate report last shows how it went" in text
     assert "The desk is at http://127.0.0.1:8765/operator; stark-translate desk opens it" in text
-    assert text.count("01:01 The Lord is my shepherd.\n      El Señor es mi pastor.  gemma\n") == 1
+    assert text.count("1:01 The Lord is my shepherd.\n     El Señor es mi pastor.  gemma\n") == 1
     assert text.count("caption 1 was taken away") == 1
     assert "caption 2" not in text
     assert screen._open == {}

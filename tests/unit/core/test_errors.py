@@ -16,6 +16,7 @@ from pipeline.core.errors import (
     ModelCrashError,
     StarkError,
     UsageError,
+    reading,
     without_resources,
     writing,
 )
@@ -58,6 +59,19 @@ def test_a_block_that_cannot_write_says_what_and_why(tmp_path: Path) -> None:
         writing("there", ConfigError, "a-b", "Do it."),
     ):
         (tmp_path / "none" / "file").write_bytes(b"")
+
+
+def test_what_cannot_be_read_is_named_with_the_reason_and_the_fix(tmp_path: Path) -> None:
+    with (
+        pytest.raises(ConfigError, match=r"^here cannot be read: No such.* Do it\."),
+        reading("here", ConfigError, "config-unreadable", "Do it."),
+    ):
+        (tmp_path / "none").read_bytes()
+    with (
+        pytest.raises(ConfigError, match=r"^here cannot be read: it lacks 'key'\."),
+        reading("here", ConfigError, "config-unreadable", wrong=(KeyError,)),
+    ):
+        raise KeyError("key")
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ import pipeline.core.languages as languages
 
 languages.LANGUAGES = languages.read_languages(Path(sys.argv[1]).read_text("utf-8"))
 
-from pipeline.captions.layout import PHRASE, TIED, break_cost
+from pipeline.captions.subtitles import PHRASE, TIED, break_cost
 from pipeline.config.loader import load
 from pipeline.config.schema import Stt
 from pipeline.core.types import Recognition

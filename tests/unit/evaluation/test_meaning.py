@@ -101,7 +101,7 @@ def test_a_file_of_sentences_is_read(tmp_path: Path) -> None:
         ('ref = "Dos gallinas."', 'ref = "Doce gallinas."', "its own ref lacks dos|2; says doce"),
         ('must = ["dos|2", "gallin*"], never = ["doce"]', "must = [], never = []", "for nothing"),
         ("[[sentence]]", f"{ENTRY}\n[[sentence]]", "two sentences have the id 'number-01'"),
-        ("ref =", "ref", "is not TOML"),
+        ("ref =", "ref", "cannot be read"),
     ],
 )
 def test_a_wrong_file_is_refused_with_what_is_wrong(

@@ -16,8 +16,8 @@ from rich.console import Console
 
 from pipeline.captions.board import CaptionBoard
 from pipeline.core.errors import SessionError
+from pipeline.core.formats import utc_now
 from pipeline.core.reports import Fault
-from pipeline.core.timestamps import utc_now
 from pipeline.core.types import (
     SAMPLE_RATE,
     Caption,

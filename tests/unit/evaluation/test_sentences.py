@@ -133,7 +133,7 @@ def test_the_first_of_each_kind() -> None:
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        ("general = [", "is not TOML"),
+        ("general = [", "cannot be read"),
         ("general = []", "lacks 'theological'"),
         ('general = [{en = "x", terms = []}]', "lacks 'es'"),
     ],

@@ -94,7 +94,7 @@ def test_a_broken_session_is_named_and_left_out(folders: list[Path], tmp_path: P
     (folders[1] / "diagnostics.jsonl").unlink()
     page = dashboard(folders, DataFolder(tmp_path / "learning"))
     assert "1 services" in page
-    assert "diagnostics.jsonl: No such file" in page
+    assert "diagnostics.jsonl cannot be read: No such file" in page
 
 
 def test_a_service_without_speech_has_no_figures(tmp_path: Path) -> None:

@@ -6,17 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.audio.file import read_audio
 from pipeline.core.errors import LearningError
 from pipeline.core.resources import bundled
 from pipeline.learning.data.folder import PAIRS, DataFolder
 from pipeline.learning.data.pairs import LearningPair
-from pipeline.learning.measuring import (
-    few_sentences,
-    few_spoken,
-    read_sound,
-    sentence_sets,
-    sound_sets,
-)
+from pipeline.learning.measuring import few_sentences, few_spoken, sentence_sets, sound_sets
 from pipeline.learning.mix.mix_files import is_held_out
 from pipeline.learning.verdict import OWN_SOUND
 
@@ -104,7 +99,7 @@ def test_other_languages_have_their_own_sets_only(data: DataFolder) -> None:
 
 
 def test_sound_is_read_whole() -> None:
-    pcm = read_sound(bundled("demo", "golden.flac"))
+    pcm = read_audio(bundled("demo", "golden.flac"))
     assert 3 * 16_000 < len(pcm) < 60 * 16_000
     assert abs(pcm).max() > 0.05
 

@@ -8,7 +8,7 @@ from pipeline.captions.redaction import Redaction
 from pipeline.config.publishing import Output
 from pipeline.outputs.feed import OutputFeed
 from pipeline.protocol.caption import CaptionMessage
-from scripts.support.captions import caption
+from scripts.support.records import caption
 from scripts.support.web_recorder import WebRecorder
 from tests.support.patience import wait_for as until
 

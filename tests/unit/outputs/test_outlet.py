@@ -7,8 +7,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from pipeline.core.reports import Fault, Report
-from pipeline.outputs.outlet import Outlet
-from pipeline.outputs.requests import HttpRequest, Shown, vmix, youtube, zoom, zoom_count
+from pipeline.outputs.outlet import HttpRequest, Outlet, Shown, vmix, youtube, zoom, zoom_count
 from scripts.support.web_recorder import Sent, WebRecorder
 from tests.support.patience import wait_for as until
 

@@ -17,8 +17,8 @@ from pipeline.core.types import State
 from pipeline.publish.relay import Feed, Relay
 from pipeline.publish.stream import ServiceStatus, StreamCaption
 from pipeline.server.hub import Hub
-from scripts.support.captions import caption
 from scripts.support.nats_server import NatsServer
+from scripts.support.records import caption
 from tests.support.hub import fetch, in_loop, receive, send, serving
 from tests.support.paths import ROOT
 from tests.support.patience import reached

@@ -16,7 +16,7 @@ from pipeline.publish.stream import (
     status_out,
     stream_name,
 )
-from scripts.support.captions import caption
+from scripts.support.records import caption
 
 STATUS = ServiceStatus(
     session="2026-11-22T09-30-00+1",

@@ -13,7 +13,7 @@ from pydantic import TypeAdapter
 from pipeline.core.types import Caption, Opinion, Recognition, Span, Translation, Word
 from pipeline.records.utterance import UtteranceRecord, filtered_record, judged
 from pipeline.session.reader import parse_record
-from pipeline.text.local_agreement import normalized_erasure
+from pipeline.text.commit_policy import normalized_erasure
 from tests.support.utterances import UTC, draft, final, kept, record, transcript
 
 

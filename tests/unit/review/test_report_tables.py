@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from pipeline.core.types import Check, Correction
-from pipeline.records.comparison import CompareRecord
 from pipeline.records.events import FaultEvent, SourceEvent
 from pipeline.records.quality import Decision, Parts, Quality
-from pipeline.records.translation import translation_record
-from pipeline.records.utterance import UtteranceRecord
+from pipeline.records.utterance import CompareRecord, UtteranceRecord, translation_record
 from pipeline.review.report_tables import (
     church_words,
     corrections,

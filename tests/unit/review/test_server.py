@@ -21,7 +21,7 @@ from pipeline.review.server import ReviewServer
 from pipeline.review.store import Review
 from pipeline.server.access import LIMIT
 from pipeline.session.recordings import recording_path
-from scripts.support.reviewing import TOKEN, reviewable
+from scripts.support.journal import TOKEN, reviewable
 from tests.support.hub import Reply, closed, fetch, in_loop, receive, send
 from tests.support.reviews import outcomes, pairs
 

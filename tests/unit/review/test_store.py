@@ -18,8 +18,7 @@ from pipeline.core.errors import ProtocolError, SessionError
 from pipeline.core.types import Word
 from pipeline.review.store import REVIEWED, Review, priority
 from pipeline.session.training_pairs import PAIRS, QUEUE, Pair, pair_of, parse_review_item
-from scripts.support.journal import message, session
-from scripts.support.reviewing import pair, reviewable
+from scripts.support.journal import message, pair, reviewable, session
 from tests.support.reviews import lines, outcomes, pairs
 from tests.support.schemas import problems
 from tests.support.services import Said, hold

@@ -12,7 +12,6 @@ from markupsafe import Markup
 from pipeline.review.svg import (
     Bar,
     Lane,
-    clock,
     columns,
     join,
     printable,
@@ -33,12 +32,6 @@ def shapes(plot: Markup, kind: str) -> list[dict[str, float]]:
 
 def labels(plot: Markup) -> list[str]:
     return [str(element.text) for element in ET.fromstring(plot).iter("text")]
-
-
-def test_times_read_as_on_a_clock() -> None:
-    assert [clock(s) for s in (-1, 0, 61.9, 3599, 3600, 36_061)] == [
-        "0:00", "0:00", "1:01", "59:59", "1:00:00", "10:01:01",
-    ]  # fmt: skip
 
 
 def test_bars_lie_at_their_time() -> None:

@@ -7,7 +7,7 @@ from websockets.http11 import Request
 from pipeline.captions.board import CaptionBoard
 from pipeline.core.errors import ProtocolError
 from pipeline.server.boards import Boards, Subscription, parse_subscription
-from scripts.support.captions import caption
+from scripts.support.records import caption
 
 
 def boards(session: str = "one") -> Boards:

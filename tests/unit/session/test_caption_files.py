@@ -18,8 +18,8 @@ from pipeline.protocol.codec import encode
 from pipeline.session import caption_files as module
 from pipeline.session.caption_files import CaptionsByLanguage, Transcripts
 from pipeline.session.reader import extra_targets, read_journal
-from scripts.support.captions import caption
 from scripts.support.journal import message
+from scripts.support.records import caption
 from tests.support.examples import examples
 
 

@@ -117,7 +117,7 @@ def test_a_torn_last_record_is_left_out_and_a_missing_file_named(tmp_path: Path)
     file.write_bytes(file.read_bytes() + b'{"type":"ev')
     assert read_records(folder) == [END]
     file.unlink()
-    with pytest.raises(SessionError, match=r"diagnostics\.jsonl: No such file"):
+    with pytest.raises(SessionError, match=r"diagnostics\.jsonl cannot be read: No such file"):
         read_records(folder)
 
 

@@ -19,8 +19,8 @@ import pytest
 from pipeline.captions.redaction import Redaction
 from pipeline.config.section import Session as SessionSettings
 from pipeline.core.errors import SessionError
+from pipeline.core.formats import utc_now
 from pipeline.core.reports import Fault
-from pipeline.core.timestamps import utc_now
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.protocol.codec import parse_caption
 from pipeline.records.events import CommandEvent, DictionaryEvent, FaultEvent

@@ -12,8 +12,8 @@ import orjson
 import pytest
 
 from pipeline.captions.redaction import MARK
+from pipeline.core.formats import utc_now
 from pipeline.core.reports import Fault
-from pipeline.core.timestamps import utc_now
 from pipeline.records.events import DictionaryEvent
 from pipeline.session.recorder import SessionRecorder
 from pipeline.session.redact import finish_purges

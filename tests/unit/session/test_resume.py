@@ -19,7 +19,7 @@ from pipeline.cli.main import main
 from pipeline.config.loader import load
 from pipeline.core.errors import AudioError
 from pipeline.core.files import GrowingFile
-from pipeline.core.timestamps import utc_now
+from pipeline.core.formats import utc_now
 from pipeline.records.events import CommandEvent
 from pipeline.review.store import Review
 from pipeline.session.reader import read_journal, read_records

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.core.standing import Token
-from pipeline.text.boundaries import HALF
-from pipeline.text.commit_policy import CommitPolicy, Policy
+from pipeline.text.commit_policy import HALF, CommitPolicy, Policy
 
 IDS: dict[str, int] = {}
 

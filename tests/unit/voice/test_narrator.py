@@ -10,7 +10,7 @@ from pipeline.captions.board import CaptionBoard
 from pipeline.core.types import Verse
 from pipeline.protocol.caption import CaptionMessage, TargetText
 from pipeline.voice.narrator import Narrator
-from scripts.support.captions import caption
+from scripts.support.records import caption
 
 
 class Hall:

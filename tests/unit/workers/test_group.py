@@ -18,8 +18,8 @@ from pipeline.core.types import Caption, Comparison, Pcm, Recognition
 from pipeline.daemon.context.state import DaemonState
 from pipeline.dictionary.store import Dictionary
 from pipeline.protocol.caption import CaptionMessage, SourceText, TargetText
+from pipeline.workers.base import Engines, TargetEngines
 from pipeline.workers.degradation import Degradation, Waits
-from pipeline.workers.engines import Engines, TargetEngines
 from pipeline.workers.group import WorkerGroup
 from pipeline.workers.target import HANG_GRACE_S
 from tests.support.fakes import (

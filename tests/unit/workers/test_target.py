@@ -14,8 +14,8 @@ from pipeline.config.loader import load
 from pipeline.core.reports import Fault, Rendition, Report, Retranslated, WorkerEnded
 from pipeline.core.types import Caption, Recognition, Transcript, Utterance
 from pipeline.engines.protocols import Translator
+from pipeline.workers.base import TargetEngines
 from pipeline.workers.degradation import Rung
-from pipeline.workers.engines import TargetEngines
 from pipeline.workers.target import TargetWorkers
 from tests.support.fakes import FakeTranslator
 from tests.support.patience import wait_for

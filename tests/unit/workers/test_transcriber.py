@@ -18,7 +18,7 @@ from pipeline.core.standing import Reopened
 from pipeline.core.types import Caption, Pcm, Recognition, Transcript, Translation, Utterance
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines.protocols import Recognizer, Translator
-from pipeline.text.sentence_end import goes_on
+from pipeline.text.sentences import goes_on
 from pipeline.workers.degradation import LIMIT_S, Degradation, Rung, Waits
 from pipeline.workers.queues import Draft, DraftQueue, Retranslation, UtteranceQueue
 from pipeline.workers.transcriber import Transcribe

@@ -17,7 +17,7 @@ from pipeline.church.fidelity.doubt import (
     shipped,
 )
 from pipeline.core.types import Check, Opinion, Recognition, Translation, Word
-from scripts.support.captions import caption
+from scripts.support.records import caption
 
 
 def test_all_that_is_known_of_a_final_is_evidence() -> None:

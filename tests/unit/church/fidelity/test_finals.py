@@ -15,7 +15,7 @@ from pipeline.config.schema import Church
 from pipeline.core.terms import TermRepair
 from pipeline.core.types import Caption, Translation
 from pipeline.dictionary.glossary import compile_glossary, parse_terms
-from scripts.support.captions import caption
+from scripts.support.records import caption
 from tests.support.paths import ROOT
 
 ON = Church()

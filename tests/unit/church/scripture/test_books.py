@@ -6,11 +6,11 @@ from pipeline.church.scripture.books import (
     LANGS,
     NAMES,
     PRINTED,
+    VERSES,
     chapters,
     misspelled,
     verses,
 )
-from pipeline.church.scripture.versification import VERSES
 
 
 def test_the_bible_has_66_books_1189_chapters_and_31102_verses() -> None:

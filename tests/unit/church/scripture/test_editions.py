@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from pipeline.church.scripture import editions
-from pipeline.church.scripture.books import Reference
+from pipeline.church.scripture.books import VERSES, Reference
 from pipeline.church.scripture.editions import Edition, VerseId
-from pipeline.church.scripture.versification import VERSES
 from pipeline.core.errors import VersesError
 from pipeline.core.resources import bundled
 

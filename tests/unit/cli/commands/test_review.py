@@ -18,8 +18,8 @@ import pytest
 from pipeline.cli.main import main
 from pipeline.review.store import Review
 from pipeline.server.operator_token import FILE
+from scripts.support.journal import reviewable
 from scripts.support.program import SERMON, call, environment, started
-from scripts.support.reviewing import reviewable
 from tests.support.needs import needs_file
 
 GOLDEN = SERMON.with_name("golden.flac")

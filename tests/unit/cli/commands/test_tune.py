@@ -22,9 +22,8 @@ from pipeline.config.loader import changed, leaves, load
 from pipeline.config.schema import Settings
 from pipeline.core.resources import bundled
 from pipeline.models.automatic import recognizer_name
-from pipeline.tuning.plan import Figures, Gpu, Machine, Trial
-from pipeline.tuning.result import Tuned
-from pipeline.tuning.verdicts import Need, Verdict
+from pipeline.tuning.plan import Figures, Gpu, Machine, Need, Trial, Verdict
+from pipeline.tuning.trials import Tuned
 from tests.support.model_fixtures import pulled
 from tests.support.needs import needs_file
 

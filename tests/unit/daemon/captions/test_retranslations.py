@@ -9,7 +9,7 @@ import pytest
 from pipeline.core.reports import Retranslated
 from pipeline.core.types import Caption, Verse
 from pipeline.daemon.captions.retranslations import LateTranslations
-from scripts.support.captions import caption
+from scripts.support.records import caption
 from tests.support.commands import command
 from tests.support.coordinator import CoordinatorFixture
 

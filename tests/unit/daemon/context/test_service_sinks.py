@@ -142,7 +142,7 @@ def test_each_language_reaches_the_subtitles_for_streams_and_can_be_taken_back(
 ) -> None:
     past_s = [0.0]
     clock = SimpleNamespace(time=lambda: 1_795_343_400.0, monotonic=lambda: past_s[0])
-    monkeypatch.setattr("pipeline.daemon.context.gate.time", clock)
+    monkeypatch.setattr("pipeline.daemon.context.service_sinks.time", clock)
     flags = {"outputs.hls": True, "translate.targets": [{"lang": "fr"}]}
     setting = CoordinatorFixture(tmp_path, flags)
     french = CaptionCoordinator(setting.context, setting.context.targets[1])

@@ -10,14 +10,14 @@ import pytest
 from structlog.testing import capture_logs
 
 from pipeline.captions.redaction import Redaction
-from pipeline.church.scripture import editions, index_store
+from pipeline.church.scripture import editions, verse_index
 from pipeline.church.scripture.books import Reference
 from pipeline.church.scripture.editions import Edition
 from pipeline.config.schema import Settings
 from pipeline.core.errors import ProtocolError
 from pipeline.daemon.context.verse_suggestions import open_verse_suggestions
 from pipeline.protocol.messages import SuggestionMessage
-from scripts.support.captions import caption
+from scripts.support.records import caption
 from tests.support.commands import command
 from tests.support.coordinator import CoordinatorFixture
 from tests.support.coordinator import caption as made
@@ -159,7 +159,7 @@ def test_an_index_that_is_old_or_missing_is_built_and_then_used_and_never_before
 
     add((43, 3, 17))
     if before == "old":
-        index_store.build("sw")
+        verse_index.build_index("sw")
     add((43, 3, 16))  # now it stands a verse earlier
     told: list[SuggestionMessage] = []
     settings = Settings()
@@ -167,7 +167,7 @@ def test_an_index_that_is_old_or_missing_is_built_and_then_used_and_never_before
         update={"translate": settings.translate.model_copy(update={"source": "sw"})}
     )
     # Whoever builds waits for its turn: so it is certain that the desk is asked before.
-    with index_store._BUILDING:
+    with verse_index._BUILDING:
         desk = open_verse_suggestions(settings, told.append)
         desk.expect([Reference(1, 1, 1)])
         desk.look(caption(1, SWAHILI, "x", final=True, start_s=0.0, end_s=4.0))
@@ -176,7 +176,7 @@ def test_an_index_that_is_old_or_missing_is_built_and_then_used_and_never_before
     builder.join(60)
     desk.look(caption(2, SWAHILI, "x", final=True, start_s=5.0, end_s=9.0))
     assert [message.ref for message in told] == ["Juan 3:16"]
-    assert index_store.load("sw").reference(0) == Reference(43, 3, 16)
+    assert verse_index.load_built("sw").reference(0) == Reference(43, 3, 16)
 
 
 def test_a_broken_bible_of_the_church_is_told(

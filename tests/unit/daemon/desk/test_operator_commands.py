@@ -22,7 +22,7 @@ from pipeline.protocol.commands import AddRuleCommand, SpokenCommand
 from pipeline.protocol.messages import ConsoleMessage
 from pipeline.session.reader import read_records
 from pipeline.session.resume import Unfinished
-from scripts.support.captions import caption
+from scripts.support.records import caption
 from tests.support.commands import command
 from tests.support.coordinator import CoordinatorFixture
 from tests.support.corrections import corrected

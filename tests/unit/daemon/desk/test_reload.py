@@ -19,7 +19,7 @@ from pipeline.config.loader import EFFECT, load
 from pipeline.core import logs
 from pipeline.daemon.life.app import App
 from pipeline.dictionary.store import Dictionary
-from pipeline.workers.engines import Engines, TargetEngines
+from pipeline.workers.base import Engines, TargetEngines
 from tests.support.daemon import Service, send, until
 from tests.support.fakes import (
     FakeDetector,

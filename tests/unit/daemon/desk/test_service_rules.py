@@ -11,7 +11,7 @@ from pipeline.core.errors import ProtocolError
 from pipeline.protocol.commands import CommandMessage
 from pipeline.records.events import RuleEvent, held_rules
 from pipeline.session.reader import read_records
-from scripts.support.captions import caption
+from scripts.support.records import caption
 from tests.support.commands import command
 from tests.support.coordinator import CoordinatorFixture
 from tests.support.corrections import corrected

@@ -13,7 +13,7 @@ from pipeline.core.types import Caption
 from pipeline.records.events import NoticeEvent
 from pipeline.session.reader import read_records
 from pipeline.session.resume import Unfinished
-from scripts.support.captions import caption
+from scripts.support.records import caption
 from tests.support.commands import command
 from tests.support.coordinator import CoordinatorFixture
 

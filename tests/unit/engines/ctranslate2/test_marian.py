@@ -14,7 +14,7 @@ from pipeline.core.standing import Standing
 from pipeline.core.types import Translation
 from pipeline.engines.ctranslate2.marian import Marian
 from pipeline.engines.protocols import TranslationRequest
-from pipeline.text.target_commit import TargetCommit, follows
+from pipeline.text.commit_policy import TargetCommit, follows
 from tests.support.needs import needs_file
 
 STARTER = bundled("models", "starter", "marian")

@@ -13,13 +13,12 @@ import numpy as np
 import pytest
 import soundfile
 
+from pipeline.audio.file import read_audio
 from pipeline.core.errors import EngineCancelledError, EngineError, ModelError
 from pipeline.core.resources import bundled
 from pipeline.core.types import SAMPLE_RATE, Pcm, Recognition
 from pipeline.engines.ctranslate2.whisper import Whisper, padded, window_frames
-from pipeline.text.commit_policy import CommitPolicy
-from pipeline.text.local_agreement import revised_words
-from scripts.bench.recordings import read_audio
+from pipeline.text.commit_policy import CommitPolicy, revised_words
 from tests.support.needs import needs_file
 from tests.support.paths import TESTIMONY
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from pipeline.core.resources import bundled
-from pipeline.engines.llama_cpp.decoding import Decoding
+from pipeline.engines.llama_cpp.decoding import Decoding, Draft
 from pipeline.engines.llama_cpp.gemma import Gemma
-from pipeline.engines.llama_cpp.speculative import Draft
 from pipeline.models.resolve import resolve
 from tests.support.needs import needs_file
 

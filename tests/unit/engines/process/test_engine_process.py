@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pipeline.audio.file import read_audio
 from pipeline.core.errors import EngineCancelledError, EngineError
 from pipeline.core.resources import bundled
 from pipeline.core.standing import Standing
@@ -24,7 +25,6 @@ from pipeline.core.types import SAMPLE_RATE
 from pipeline.engines.process.engine_process import TranslatorProcess, Work
 from pipeline.engines.protocols import TranslationRequest
 from pipeline.engines.specification import EngineSpec, make
-from scripts.bench.recordings import read_audio
 from tests.support.engine_processes import (
     PATIENT_S,
     TEXT,

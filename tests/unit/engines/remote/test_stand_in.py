@@ -20,7 +20,7 @@ from pipeline.engines.remote import stand_in
 from pipeline.engines.remote.openai import OpenAi
 from pipeline.engines.remote.openai_speech import OpenAiSpeech
 from pipeline.engines.remote.stand_in import RecognizerStandIn, StandIn
-from pipeline.evaluation.golden_sentence import read_golden
+from pipeline.evaluation.reference import read_golden
 from pipeline.text.commit_policy import CommitPolicy
 from tests.support.model_servers import (
     MODEL,

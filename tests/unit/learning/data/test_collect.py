@@ -110,7 +110,7 @@ def test_a_session_that_cannot_be_read_is_named_and_the_others_are_collected(
     assert made.new == (damaged.name, whole.name)
     (skipped,) = made.skipped
     assert skipped.session == broken.name
-    assert "diagnostics.jsonl: No such file" in skipped.why
+    assert "diagnostics.jsonl cannot be read: No such file" in skipped.why
 
 
 def test_a_demo_is_no_service(tmp_path: Path, data: DataFolder) -> None:

@@ -17,7 +17,7 @@ from websockets.http11 import Request
 from pipeline.captions.board import CaptionBoard
 from pipeline.server import hub
 from pipeline.server.streams.event_stream import EventWriter, query_of
-from scripts.support.captions import caption
+from scripts.support.records import caption
 from tests.support.hub import Service, in_loop, receive, serving
 from tests.support.needs import without
 from tests.support.patience import reached

@@ -17,8 +17,7 @@ from pipeline.core.metrics import Metrics
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.server.hub import Hub
 from pipeline.server.streams.live_subtitles import LiveSubtitles
-from scripts.support.captions import caption
-from scripts.support.records import health_record
+from scripts.support.records import caption, health_record
 from tests.support.hub import TOKEN, Service, in_loop, serving
 
 

@@ -1,0 +1,43 @@
+"""What the command lines of scripts share."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import Any, ParamSpec
+
+import orjson
+
+from pipeline.core.errors import StarkError
+
+P = ParamSpec("P")
+
+
+def parser_of(doc: str | None) -> argparse.ArgumentParser:
+    """Return a parser whose help is a module's docstring, line by line."""
+    return argparse.ArgumentParser(
+        description=doc, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+
+
+def says_errors(main: Callable[P, int]) -> Callable[P, int]:
+    """Let a main function print an error of the program in its sentence and return 2."""
+
+    @wraps(main)
+    def saying(*args: P.args, **kwargs: P.kwargs) -> int:
+        try:
+            return main(*args, **kwargs)
+        except StarkError as error:
+            print(error, file=sys.stderr)
+            return 2
+
+    return saying
+
+
+def write_json(file: Path | None, value: Any) -> None:
+    """Write a value as indented JSON; without a file nothing happens."""
+    if file:
+        file.write_bytes(orjson.dumps(value, option=orjson.OPT_INDENT_2))

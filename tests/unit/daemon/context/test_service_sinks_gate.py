@@ -1,0 +1,109 @@
+"""What leaves our own pages does so in a service only."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import cast, get_args
+
+import pytest
+
+from pipeline.captions.board import CaptionBoard
+from pipeline.captions.redaction import Redaction
+from pipeline.config.loader import load
+from pipeline.core.types import Mode
+from pipeline.daemon.context.context import OpenSession, make_context
+from pipeline.daemon.context.service_sinks import (
+    OutputSink,
+    PublishSink,
+    SubtitleSink,
+    VoiceSink,
+    open_gate,
+)
+from pipeline.daemon.context.sinks import Screen
+from pipeline.dictionary.store import Dictionary
+from pipeline.session.recorder import SessionRecorder
+from scripts.support.records import caption
+
+OUTSIDE = {
+    "publish.nats": "nats://127.0.0.1:1",
+    "outputs.freeshow": "http://127.0.0.1:1",
+    "outputs.hls": True,
+    "speech.enabled": True,
+}
+QUICK = {"operator.token": "secret", "dictionary.enabled": False, "church.verses": "off"}
+
+
+@pytest.mark.parametrize("mode", get_args(Mode))
+def test_a_rehearsal_and_a_demonstration_tell_nobody_outside(tmp_path: Path, mode: str) -> None:
+    settings = load(flags=QUICK | OUTSIDE).settings
+    recorder = SessionRecorder(tmp_path, source="en", targets=("es",), on_fault=print)
+    session = OpenSession(recorder, (CaptionBoard("test", "en", "es", 10),), None)
+    context = make_context(settings, session, Dictionary(settings), cast("Mode", mode), Screen())
+    told = {PublishSink, OutputSink, SubtitleSink, VoiceSink}
+    assert {type(sink) for sink in context.sinks} & told == (told if mode == "live" else set())
+    outside = context.outside
+    is_sent = [
+        *(bool(each) for each in (outside.publisher, outside.outputs, outside.subtitles)),
+        *(outside.voice is not None, outside.voices is not None),
+    ]
+    assert is_sent == [mode == "live"] * 5
+    recorder.close(5)
+
+
+def test_only_languages_that_the_engine_speaks_are_offered() -> None:
+    targets = {"translate.targets": [{"lang": "fr"}, {"lang": "ko"}]}
+    boards = [CaptionBoard("test", "en", lang, 10) for lang in ("es", "fr", "ko")]
+
+    def offered(**flags: object) -> tuple[str, ...]:
+        made = load(flags=QUICK | targets | {f"speech.{key}": flags[key] for key in flags}).settings
+        voices = open_gate(made, boards, "live").voices
+        return voices.langs if voices else ()
+
+    assert offered() == ()
+    assert offered(enabled=True) == ("es", "fr")
+    assert offered(enabled=True, languages=["fr", "ko"]) == ("fr",)
+
+
+def test_of_a_language_that_is_spoken_and_read_programs_get_the_translation() -> None:
+    spoken = {"translate.source": ["en", "es"], "translate.targets": ["fr"]}
+    program = {"program": "freeshow", "url": "http://127.0.0.1:1"}
+    outputs = [{**program, "lang": lang} for lang in ("en", "es")]
+    boards = [CaptionBoard("test", "en", lang, 10) for lang in ("es", "fr", "en")]
+    for flags in (spoken, {}):
+        settings = load(flags=QUICK | flags | {"outputs": outputs}).settings
+        feeds = open_gate(settings, boards, "live").outputs
+        assert feeds["es"]._side == "target"
+        assert feeds["en"]._side == ("target" if flags else "source")
+
+
+def test_the_voice_is_told_what_screens_show(tmp_path: Path) -> None:
+    settings = load(flags=QUICK | {"speech.enabled": True}).settings
+    board = CaptionBoard("test", "en", "es", 10)
+    outside = open_gate(settings, [board], "live")
+    assert outside.voice is not None
+    assert outside.voices is not None
+    outside.voices._listeners["es"].add(object())  # type: ignore[arg-type]
+    (sink,) = outside.sinks(["es"])
+    narrator = outside.voice._channels["es"].narrator
+
+    def say(key: int) -> None:
+        message = board.show(caption(key, "said", "Oremos.", final=True))
+        assert message is not None
+        sink.on_caption(message, "es")
+
+    say(1)
+    sink.on_state("blank", "")
+    say(2)
+    assert narrator.next(0.0, 0.0) is None
+    sink.on_state("ended", "")  # the screens stay as they are
+    say(3)
+    assert narrator.next(0.0, 0.0) is None
+    sink.on_state("listening", "")
+    say(4)
+    sink.on_notice({"es": "Hay café."})
+    assert [c.text for c in (narrator.next(0.0, 0.0), narrator.next(0.0, 0.0)) if c] == [
+        *("Hay café.", "Oremos."),
+    ]
+    say(5)
+    sink.on_redaction(Redaction(0.0, 9.0), {"es": ()})
+    assert narrator.next(0.0, 0.0) is None

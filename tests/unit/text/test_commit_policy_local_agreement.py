@@ -1,0 +1,76 @@
+"""Which part of a partial is stable."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.text.commit_policy import (
+    Stabilizer,
+    agreed,
+    common_beginning,
+    revised_words,
+)
+
+
+def test_words_that_two_partials_begin_with_are_stable() -> None:
+    assert agreed("El Señor es", "El Señor será mi pastor") == len("El Señor")
+
+
+def test_half_a_word_is_not_stable() -> None:
+    assert agreed("El Se", "El Señor") == len("El")
+
+
+def test_the_first_partial_has_nothing_stable_and_a_final_all() -> None:
+    stabilizer = Stabilizer()
+    assert stabilizer.push(1, "El Señor", final=False) == 0
+    assert stabilizer.push(1, "El Señor es", final=False) == len("El Señor")
+    assert stabilizer.push(1, "Dios", final=True) == len("Dios")
+
+
+def test_another_utterance_starts_anew() -> None:
+    stabilizer = Stabilizer()
+    stabilizer.push(1, "El Señor", final=False)
+    assert stabilizer.push(2, "El Señor", final=False) == 0
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "count"),
+    [
+        (["Dios", "es"], ["Dios", "es", "bueno"], 2),
+        (["Dios", "es", "bueno"], ["Dios", "es"], 2),
+        ([7, 8, 9], [7, 1, 9], 1),
+        ([7], [8], 0),
+        ([], [7], 0),
+        ([], [], 0),
+    ],
+)
+def test_what_two_texts_begin_with_ends_where_they_part_or_the_shorter_ends(
+    old: list[object], new: list[object], count: int
+) -> None:
+    assert common_beginning(old, new) == common_beginning(new, old) == count
+
+
+@given(st.text("ab ", max_size=30), st.text("ab ", max_size=30))
+def test_the_stable_part_holds_the_same_words_in_both(previous: str, text: str) -> None:
+    words = text[: agreed(previous, text)].split()
+    assert previous.split()[: len(words)] == words
+    assert text.split()[: len(words)] == words
+
+
+@pytest.mark.parametrize(
+    ("standing", "text", "count"),
+    [
+        ("Dios es", "Dios es bueno.", 0),
+        ("dios es,", "Dios es bueno", 0),
+        ("Dios era bueno", "Dios es bueno", 1),
+        ("Si el sistema de", "Aunque un sistema", 3),
+        ("", "Dios", 0),
+        ("Dios", "", 1),
+    ],
+)
+def test_words_that_stood_and_were_taken_back_are_counted(
+    standing: str, text: str, count: int
+) -> None:
+    assert revised_words(standing, text) == count

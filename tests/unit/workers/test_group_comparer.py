@@ -1,0 +1,182 @@
+"""The compare thread: it delays nobody, and its troubles are its own."""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+
+from pipeline.config.loader import load
+from pipeline.config.schema import Settings
+from pipeline.core.errors import EngineGoneError, ModelCrashError, ModelError
+from pipeline.core.reports import Fault, Report, WorkerEnded, WorkerReady
+from pipeline.core.types import Caption, Comparison, Translation
+from pipeline.engines.process import factory
+from pipeline.engines.specification import make_translator
+from pipeline.workers.base import FAULTS_IN_A_ROW
+from pipeline.workers.group import LIMIT, Compare
+from pipeline.workers.steps import as_final
+from scripts.support.records import caption
+from tests.support.fakes import FakeTranslator
+
+
+def final(key: int, source: str = "amen brother", target: str = "amén hermano") -> Caption:
+    return as_final(caption(key, source, target, final=True, engine="gemma"))
+
+
+def worker(translator: FakeTranslator, reports: list[Report], limit: int = LIMIT) -> Compare:
+    model = "/models/other.gguf"
+    return Compare(lang="es", translator=translator, model=model, emit=reports.append, limit=limit)
+
+
+def run(translator: FakeTranslator, count: int, limit: int = LIMIT) -> list[Report]:
+    reports: list[Report] = []
+    made = worker(translator, reports, limit)
+    for key in range(1, count + 1):
+        made.put(final(key))
+    made.end()
+    made.end()
+    made.start()
+    made.begin()
+    made.join(20)
+    assert reports[-1] == WorkerEnded("compare", None)
+    return reports
+
+
+def compared(reports: list[Report]) -> list[int]:
+    return [report.id for report in reports if isinstance(report, Comparison)]
+
+
+def faults(reports: list[Report]) -> list[str]:
+    return [report.code for report in reports if isinstance(report, Fault)]
+
+
+def test_every_final_is_compared_in_order() -> None:
+    reports = run(FakeTranslator("other"), 3)
+    assert compared(reports) == [1, 2, 3]
+    first = next(report for report in reports if isinstance(report, Comparison))
+    assert first.translation.text == "amen-other brother-other"
+    assert (first.final, first.lang, first.model) == ("amén hermano", "es", "other.gguf")
+    assert first.span.end_s >= first.span.start_s > 0
+    assert faults(reports) == []
+
+
+def test_what_there_is_no_time_for_is_left_out_and_counted() -> None:
+    reports = run(FakeTranslator("other"), LIMIT + 3)
+    assert compared(reports) == list(range(1, LIMIT + 1))
+    assert reports[-2] == Fault("compare", "compare-incomplete", "3 captions were not compared.")
+
+
+def test_without_a_limit_all_wait() -> None:
+    assert len(compared(run(FakeTranslator("other"), 3 * LIMIT, limit=0))) == 3 * LIMIT
+
+
+def test_a_failure_costs_one_comparison() -> None:
+    reports = run(FakeTranslator("other", fails=lambda call: call == 2), 3)
+    assert compared(reports) == [1, 3]
+    assert faults(reports) == ["final-failed", "compare-incomplete"]
+
+
+def test_after_failures_in_a_row_it_is_left_alone() -> None:
+    failing = FakeTranslator("other", fails=lambda _: True)
+    reports = run(failing, FAULTS_IN_A_ROW + 4)
+    assert failing.calls == FAULTS_IN_A_ROW
+    assert faults(reports)[-1] == "compare-incomplete"
+    assert str(FAULTS_IN_A_ROW + 4) in next(
+        r.message for r in reports if isinstance(r, Fault) and r.code == "compare-incomplete"
+    )
+
+
+class Broken(FakeTranslator):
+    code = "model-broken"
+
+    def load(self) -> None:
+        raise ModelError(self.code, "translate.compare.model: /x is damaged.", "Set it anew.")
+
+
+def test_while_its_process_is_away_nothing_is_compared_and_it_is_tried_again() -> None:
+    class Away(FakeTranslator):
+        def translate(self, *_: object) -> Translation:
+            self.calls += 1
+            if self.calls <= FAULTS_IN_A_ROW:
+                raise EngineGoneError("engine-gone", "It is not there.")
+            return Translation("amén", self.name)
+
+    reports = run(Away("other"), FAULTS_IN_A_ROW + 2)
+    assert faults(reports) == ["compare-incomplete"], "its keeper tells the rest"
+    assert len([r for r in reports if isinstance(r, Comparison)]) == 2
+
+
+class Crashes(FakeTranslator):
+    def load(self) -> None:
+        raise ModelCrashError("model-crashes", "It crashes whenever it is loaded.")
+
+
+def test_a_model_that_crashes_whenever_it_is_loaded_ends_nothing() -> None:
+    reports = run(Crashes("other"), 1)
+    assert faults(reports) == ["model-crashes", "compare-incomplete"]
+    assert reports[-1] == WorkerEnded("compare", None)
+
+
+def test_a_broken_model_is_reported() -> None:
+    reports = run(Broken("other"), 2)
+    assert compared(reports) == []
+    told = [r for r in reports if isinstance(r, Fault)]
+    assert told[0].message == "translate.compare.model: /x is damaged."
+    assert told[1].message == "2 captions were not compared."
+
+
+def test_a_mistake_in_the_settings_ends_the_rehearsal() -> None:
+    broken = Broken("other")
+    broken.code = "model-missing"
+    reports: list[Report] = []
+    made = worker(broken, reports)
+    made.start()
+    made.join(20)
+    (ended,) = reports
+    assert isinstance(ended, WorkerEnded)
+    assert (
+        str(ended.error) == "translate.compare.model: /x is damaged. Set it anew. [model-missing]"
+    )
+
+
+def test_handing_over_never_waits() -> None:
+    hang = threading.Event()
+    reports: list[Report] = []
+    made = worker(FakeTranslator("other", hang=hang), reports)
+    made.start()
+    made.begin()
+    began_s = time.monotonic()
+    for key in range(1000):
+        made.put(final(key))
+    assert time.monotonic() - began_s < 1.0
+    hang.set()
+    made.end()
+    made.join(20)
+    assert 0 < len(compared(reports)) <= LIMIT + 1
+    assert made.left_out == 1000 - len(compared(reports))
+
+
+def test_with_a_starter_model(tmp_path: Path) -> None:
+    (tmp_path / "empty.toml").touch()
+    flags = {"translate.compare.engine": "marian"}
+    settings: Settings = load(tmp_path / "empty.toml", flags).settings
+    spec = factory.compare_spec(settings)
+    assert spec is not None
+    reports: list[Report] = []
+    made = Compare(
+        lang="es",
+        translator=make_translator(spec),
+        model=settings.translate.compare.model,
+        emit=reports.append,
+    )
+    made.put(final(1, "God is good.", "Dios es bueno."))
+    made.end()
+    made.start()
+    made.begin()
+    made.join(60)
+    assert [type(report) for report in reports] == [WorkerReady, Comparison, WorkerEnded]
+    told = reports[1].translation  # type: ignore[union-attr]
+    assert isinstance(told, Translation)
+    assert told.engine == "marian"
+    assert "Dios" in told.text
