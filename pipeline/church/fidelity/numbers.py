@@ -209,6 +209,11 @@ def written_like(quantity: Quantity, other: Quantity, lang: str) -> str:
         return ""
     if quantity.kind == "ordinal" or other.kind != "number":
         return ""
+    if quantity.value >= _MILLION and quantity.value % (_MILLION // 10) == 0:
+        million = max((w for w, s in NUMBER_WORDS[lang].scales.items() if s == _MILLION), key=len)
+        count = f"{quantity.value / _MILLION:.1f}".removesuffix(".0")
+        is_comma = QUANTITY_WORDS[lang].digits == "french"
+        return f"{count.replace('.', ',') if is_comma else count} {million}"
     if other.in_digits or quantity.value >= 30:
         is_parted = QUANTITY_WORDS[lang].digits == "french" and quantity.value >= 10_000
         digits = f"{quantity.value:,}" if is_parted else str(quantity.value)

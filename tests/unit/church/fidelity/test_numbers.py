@@ -91,6 +91,8 @@ def test_a_number_is_written_as_the_one_in_whose_place_it_stands() -> None:
     assert numbers.written_like(big, word, "es") == "95"
     third = numbers.find("the third", "en")[0]
     assert numbers.written_like(third, word, "es") == ""
+    (billions,) = numbers.find("9.7 billion people", "en")
+    assert numbers.written_like(billions, digits, "es") == "9700 millones"
 
 
 def test_stretches_are_left_out() -> None:
