@@ -158,7 +158,8 @@ def test_with_every_word_unsure_one_sentence_in_a_thousand_gets_a_name() -> None
         for file in ("modern_speech.tsv", "church_talk.tsv")
         for line in (ROOT / "training/data" / file).read_text("utf-8").splitlines()[1:]
     ]
-    for line in lines[::3]:
+    third = lines[::3]
+    for line in third:
         said = line.split("\t")[0]
         found += others.found(said, range(len(said)), COMMON).items()
-    assert len(found) <= 5, found
+    assert len(found) < len(third) / 2000, found
