@@ -131,7 +131,7 @@ def spoken(text: str, lang: str, voice: Speaker) -> Pcm:
         narrator.take(shown, 0.0)
     while clause := narrator.next(0.0, len(said) / RATE_HZ):
         said = np.concatenate([said, voice.speak(clause.text, lang, 1.0)])
-    return said
+    return np.pad(said, round(STEP_S * RATE_HZ))  # a listener hears silence before and behind it
 
 
 def row(lang: str, counted: Sequence[tuple[int, int]], speech_s: float, cpu_s: float) -> list[str]:
