@@ -24,8 +24,8 @@ _MADE_A_S = 25
 _FEWEST_WORDS = 4
 """Of each piece: one of fewer sounds cut off."""
 _OLD_S = 15.0
-"""What is new to the voice and was said so long before the newest caption was meant for readers:
-a language that rested is filled in, backwards."""
+"""A caption that comes so long after its own time is for readers only. A language that has rested
+gets its earlier captions in this way, the newest first."""
 _KEPT = 200
 """Captions whose words are remembered: none that old changes its words in speech."""
 _CLAUSE = re.compile(r"^.*[.!?…;:,،؛؟、。，；：！？][\"'”’»)\]]*(?=\s|$)", re.DOTALL)

@@ -34,7 +34,7 @@ _GONE_S = 1.0
 _FAULT = "voice"
 
 Spread = Callable[[str, bytes], None]
-"""Takes a language and its next sound; b"": what came of late is cut off. From any thread."""
+"""Takes a language and its next sound; b"" takes back the sound that was sent last. Any thread."""
 
 
 class _Channel:

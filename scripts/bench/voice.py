@@ -15,8 +15,8 @@ come: the end of the caption's last sentence in the recording's reference; for a
 as many words of the translation as it ends after, as a share of the whole caption. What came is
 recognized, caption by caption, and compared with what they say.
 
-"listeners" has 300 connections listen for a minute, from a process of their own: what a listener
-costs the machine beside the bytes.
+"listeners" opens 300 connections from another process, for a minute. It measures the processor
+time of the server, and whether each listener got every byte.
 
 The first two need espeak-ng and the models: stark-translate models pull kokoro-82m-int8
 whisper-base
