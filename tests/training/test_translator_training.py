@@ -29,7 +29,12 @@ from training.export.export_gemma import WRITTEN_OUT, config, renamed  # noqa: E
 from training.export.export_marian import write_ctranslate2  # noqa: E402
 from training.gguf_export import checkpoint, proof, vocabulary, writing  # noqa: E402
 from training.models.gemma_model import Gemma, GemmaShape  # noqa: E402
-from training.models.marian_model import Marian, MarianShape, from_ctranslate2  # noqa: E402
+from training.models.marian_model import (  # noqa: E402
+    Marian,
+    MarianShape,
+    from_ctranslate2,
+    with_encoder_layers,
+)
 from training.train import training  # noqa: E402
 from training.train.train_marian import ROW_TOKENS, ROWS, batches, encode  # noqa: E402
 
@@ -159,6 +164,21 @@ def test_marian_matches_ctranslate2(tmp_path: Path) -> None:
     again = from_ctranslate2(tmp_path / "ct2")
     for name, value in model.state_dict().items():
         np.testing.assert_array_equal(again.state_dict()[name].numpy(), value.numpy())
+
+
+def test_more_layers_hardly_change_what_a_marian_says() -> None:
+    folder = bundled("models", "starter", "marian")
+    model = from_ctranslate2(folder)
+    deeper = with_encoder_layers(model, model.shape.encoder_layers + 2)
+    assert deeper.shape.encoder_layers == model.shape.encoder_layers + 2
+    processor = sentencepiece.SentencePieceProcessor(model_file=str(folder / "source.spm"))
+    source, target = (
+        lay_out([[[*processor.encode(text), processor.eos_id()]]], 40) for text in TEXTS[:2]
+    )
+    with torch.no_grad():
+        before, after = (m.logits(m(source, target)).argmax(-1) for m in (model, deeper))
+    length = int((target.sequence > 0).sum())
+    assert (before == after)[0, :length].float().mean() > 0.9
 
 
 def test_bytes_replace_the_rarest_pieces_of_an_old_vocabulary(tmp_path: Path) -> None:

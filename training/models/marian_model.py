@@ -202,6 +202,30 @@ def from_state(weights: Mapping[str, Tensor], heads: int = MarianShape.heads) ->
     return model
 
 
+def with_encoder_layers(model: Marian, count: int) -> Marian:
+    """The model with more encoder layers, spread evenly, which at first change almost nothing.
+
+    A new layer is a copy of the one before it that adds zero; its norms undo themselves on average
+    (Chen et al. 2016, Net2Net, for a network with norms after each sublayer)."""
+    old = model.shape.encoder_layers
+    if count <= old:
+        return model
+    weights = {n: w for n, w in model.state_dict().items() if not n.startswith("encoder.")}
+    origins = [index * old // count for index in range(count)]
+    for index, origin in enumerate(origins):
+        layer = {n: w.clone() for n, w in model.encoder[f"layer_{origin}"].state_dict().items()}
+        if index and origins[index - 1] == origin:
+            last = (layer["ffn.layer_norm.weight"], layer["ffn.layer_norm.bias"])
+            spread = (last[0].square().mean() + last[1].var(correction=0)).sqrt()
+            for part in ("self_attention", "ffn"):
+                layer[f"{part}.linear_1.weight"].zero_()
+                layer[f"{part}.linear_1.bias"].zero_()
+                layer[f"{part}.layer_norm.weight"] = spread.expand_as(last[0]).clone()
+                layer[f"{part}.layer_norm.bias"] = last[1].mean().expand_as(last[1]).clone()
+        weights |= {f"encoder.layer_{index}.{name}": weight for name, weight in layer.items()}
+    return from_state(weights, model.shape.heads)
+
+
 def from_ctranslate2(directory: Path) -> Marian:
     """A module with the weights of a CTranslate2 Marian directory."""
     stored = ct2_weights.read_weights(directory / "model.bin")

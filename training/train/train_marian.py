@@ -30,7 +30,7 @@ from training.data import corpora, pieces
 from training.data.mixture import SENTENCES, SHARES, Utterances, mixed_pass, shares_of
 from training.data.packing import Packed, lay_out, pack
 from training.evaluate.development import Development
-from training.models.marian_model import Marian, MarianShape, from_ctranslate2, from_state
+from training.models.marian_model import Marian, MarianShape, from_ctranslate2, from_state, with_encoder_layers
 from training.train.training import (
     Plan,
     half_precision,
@@ -157,6 +157,9 @@ def main() -> None:
         "--pieces", type=int, default=3000, help="of a language that --init has not (%(default)s)"
     )
     options.add_argument(
+        "--encoder-layers", type=int, default=0, help="more than --init has: it grows deeper"
+    )
+    options.add_argument(
         "--shares", nargs="+", default=[], metavar="SOURCE=SHARE",
         help="how often a pass takes a source, such as talk=2 tatoeba=.1 (see data/mixture.py)"
     )  # fmt: skip
@@ -216,7 +219,7 @@ def prepare(
             pieces.add_language(vocabulary, split.target, (), 0)
         processor = sentencepiece.SentencePieceProcessor(model_file=str(vocabulary))
         return Marian(MarianShape(processor.vocab_size())), processor
-    model = from_ctranslate2(args.init)
+    model = with_encoder_layers(from_ctranslate2(args.init), args.encoder_layers)
     processor, replaced = pieces.add_bytes(args.init / "source.spm", vocabulary)
     with torch.no_grad():
         table = model.embeddings.weight
