@@ -63,7 +63,7 @@ def _is_of(word: str, scripts: frozenset[str]) -> bool:
 def phrase_ends(words: Sequence[str], lang: str) -> list[int]:
     """Return after how many words a phrase ends: at a stop, or before a word that begins one."""
     begins = _BEGINNINGS.get(lang, "").split()
-    are = [word.casefold().partition("'")[0] in begins for word in words]
+    are = [word.casefold().replace("’", "'").partition("'")[0] in begins for word in words]
     return [
         at
         for at in range(1, len(words))

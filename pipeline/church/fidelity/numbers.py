@@ -141,21 +141,7 @@ def compare(
     left, said = _without_rows(written, said, texts[1])
     missing = []
     for quantity in said:
-        # "Since '09" may be "desde 2009", and "the 1940s" may be "los años cuarenta".
-        is_short = texts[0][: quantity.start].endswith(("'", "’", "oh "))
-        equal = next(
-            (
-                other
-                for other in left
-                if _equal(quantity, other)
-                or (is_short and other.value % 100 == quantity.value)
-                or (
-                    quantity.value % 100 == other.value
-                    and texts[1].endswith(_YEARS_OF, 0, other.start)
-                )
-            ),
-            None,
-        )
+        equal = next((other for other in left if _is_said(quantity, other, texts)), None)
         if equal is not None:
             # One number of the translation stands for one that was said.
             left.remove(equal)
@@ -165,6 +151,15 @@ def compare(
         tuple(q for q in missing if _is_sure(q, texts, langs)),
         tuple(q for q in left if _is_sure(q, texts[::-1], langs[::-1])),
     )
+
+
+def _is_said(said: Quantity, written: Quantity, texts: tuple[str, str]) -> bool:
+    """Whether a number is in the translation, a year also with two digits instead of four: "since
+    '09" may be "desde 2009", and "the 1940s" may be "los años cuarenta"."""
+    if texts[0][: said.start].endswith(("'", "’", "oh ")) and written.value % 100 == said.value:
+        return True
+    is_decade = texts[1].endswith(_YEARS_OF, 0, written.start)
+    return _equal(said, written) or (is_decade and said.value % 100 == written.value)
 
 
 def _without_rows(
