@@ -30,7 +30,13 @@ from training.data import corpora, pieces
 from training.data.mixture import SENTENCES, SHARES, Utterances, mixed_pass, shares_of
 from training.data.packing import Packed, lay_out, pack
 from training.evaluate.development import Development
-from training.models.marian_model import Marian, MarianShape, from_ctranslate2, from_state, with_encoder_layers
+from training.models.marian_model import (
+    Marian,
+    MarianShape,
+    from_ctranslate2,
+    from_state,
+    with_encoder_layers,
+)
 from training.train.training import (
     Plan,
     half_precision,
