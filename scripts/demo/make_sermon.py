@@ -19,6 +19,7 @@ import numpy as np
 import soundfile
 import soxr
 
+from pipeline.engines.speech import espeak
 from scripts.demo import kokoro
 from scripts.demo.music import Samples, SermonError, Table, amplitude, music, rms
 from scripts.support.command import parser_of
@@ -54,7 +55,7 @@ def speak(text: str, voice: Table, rate_hz: int) -> tuple[Samples, int, int]:
 
 def _synthesized(text: str, voice: Table) -> tuple[Samples, int]:
     if voice["engine"] == "kokoro":
-        return kokoro.speak(text, voice["voice"], voice["speed"]), kokoro.RATE_HZ
+        return kokoro.speak(text, voice["voice"], voice["speed"]), espeak.RATE_HZ
     with tempfile.TemporaryDirectory() as folder:
         wav = Path(folder) / "sentence.wav"
         subprocess.run(_speech_command(text, voice, wav), check=True, capture_output=True)

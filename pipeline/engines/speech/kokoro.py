@@ -18,7 +18,7 @@ from pipeline.core.types import Pcm
 from pipeline.engines.speech import espeak
 from pipeline.text.spoken import pieces, sayable
 
-LANGUAGES = ("es", "fr", "pt")
+LANGUAGES = ("en", "es", "fr", "pt")
 """Those of which a voice ships in models/voices."""
 FILE = "kokoro.onnx"
 _MOST_CHARACTERS = 200
@@ -41,6 +41,8 @@ _TIED = {
     "s^s": "S",
 }
 """Two sounds that are one sign of the model's."""
+_AMERICAN = {"ɚ": "əɹ", "ɐ": "ə", "r": "ɹ", "x": "k", "ʔ": "t", "ɬ": "l", "ː": ""}
+"""What espeak-ng writes for English, and what the model was trained on."""
 _FOREIGN = re.compile(r"\([a-z^-]+\)")
 """espeak-ng's notes that a word is of another language."""
 _CLAUSE = re.compile(r"([^,.;:!?…—]+)([,.;:!?…—]*)")
@@ -61,8 +63,8 @@ def tokens(text: str, lang: str, timeout_s: float) -> list[int]:
     for clause in _CLAUSE.finditer(text):
         # Clause by clause: espeak-ng leaves punctuation out, and the model goes by it.
         said = _FOREIGN.sub("", espeak.phonemes(clause[1], lang, timeout_s))
-        for tied, sign in _TIED.items():
-            said = said.replace(tied, sign)
+        for heard, sign in (_TIED | (_AMERICAN if lang == "en" else {})).items():
+            said = said.replace(heard, sign)
         written.append(said.replace("^", "").strip() + clause[2][:1])
     phonemes = " ".join(written)
     known = (_NUMBERS.get(sign) for sign in unicodedata.normalize("NFD", phonemes))
@@ -84,7 +86,10 @@ class Kokoro:
         languages: tuple[str, ...],
         threads: int,
         deadline_s: float,
+        voices: Path | None = None,
     ) -> None:
+        """Take the settings. `voices`: a folder of CODE.bin; without it those that ship."""
+        self._voices = voices or bundled("models", "voices")
         self._model = model
         self._key = f"{section}.model"
         self._languages = languages
@@ -97,7 +102,7 @@ class Kokoro:
         """Load the model and say a word. Raises ModelError."""
         espeak.program()
         for lang in self._languages:
-            voice = bundled("models", "voices", f"{lang}.bin")
+            voice = self._voices / f"{lang}.bin"
             try:
                 self._styles[lang] = np.fromfile(voice, "<f4").reshape(_STYLES, 1, _STYLE_SIZE)
             except (OSError, ValueError) as error:

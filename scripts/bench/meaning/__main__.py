@@ -3,6 +3,7 @@
     python -m scripts.bench.meaning                                     all sentences, es and fr
     python -m scripts.bench.meaning --lang es --kind number --worst 45  one kind, all that is wrong
     python -m scripts.bench.meaning --set translate.final.model=translategemma-4b --json found.json
+    python -m scripts.bench.meaning --spoken        half of them, said by Kokoro and recognized
 
 Each sentence of scripts/bench/meaning/sentences.toml goes as the recognized text through the
 program's own parts: dictionary, references spelled out, quick translator (the draft), final
@@ -19,6 +20,9 @@ A draft is counted as if there were no final translator: compared and judged as 
 engine runs out of time, so that a busy machine changes no count. The settings are those of
 config.toml, as for the program itself; --set changes one for this run.
 
+--spoken takes the sentences that are marked so: Kokoro's English voice says each, the recognizer of
+the settings (stt.model) hears it, and what it heard goes the same way. It needs kokoro-82m-int8.
+
 --json keeps everything that is known of each caption, with the features of the judge, of which its
 next fit is made.
 """
@@ -27,7 +31,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -44,6 +48,7 @@ from pipeline.core.types import Recognition
 from pipeline.evaluation import meaning
 from pipeline.evaluation.meaning import Sentence
 from scripts.bench import report_section
+from scripts.bench.meaning import hearing
 from scripts.bench.meaning.chain import Chain, settings_for
 from scripts.bench.meaning.results import (
     ALL,
@@ -60,6 +65,7 @@ from scripts.bench.report_section import machine
 from scripts.support.command import says_errors
 
 TITLE = "## Meaning"
+SPOKEN = "## Meaning, spoken"
 PREFACE = """
 Made by `make bench-meaning` (`python -m scripts.bench.meaning --help` says more): sentences of
 preachers as recognized texts through dictionary, quick translator (draft), final translator, church
@@ -68,6 +74,10 @@ a caption has to say is missing, or something stands there that it may not say. 
 those that the judge or a check doubts. False: right ones that are marked. A draft is counted as
 where there is no final translator. Sound, and the rules against texts that the recognizer made up,
 play no part. The machine was busy, which changes no count: no engine runs out of time here.
+"""
+SPOKEN_PREFACE = """
+Made by `python -m scripts.bench.meaning --spoken`: those of the sentences above that have no digits
+or signs, said by Kokoro (af_heart) and recognized. Columns are those above.
 """
 _SHORT = ("wrong", "marked", "false", "chrF")
 
@@ -81,28 +91,36 @@ def main(argv: Sequence[str] | None = None) -> int:
     asked = chosen(
         meaning.read(arguments.sentences), arguments.lang, kinds=arguments.kind, most=arguments.most
     )
+    if arguments.spoken:
+        asked = [each for each in asked if each.is_spoken]
     used = {lang: settings_for(lang, given) for lang in arguments.lang}
     # All of them first: a wrong setting is told before anything is translated.
     chains = [Chain(each) for each in used.values()]
+    heard = {each.id: Recognition(each.said) for each in asked}
+    if arguments.spoken:
+        heard = hearing.recognized(asked, used[arguments.lang[0]])
     found: list[Outcome] = []
     while chains:
-        found += run(chains.pop(0), asked)
+        found += run(chains.pop(0), asked, heard)
     counted = counts(found)
-    show(counted, worst(found, arguments.worst))
+    title, preface = (SPOKEN, SPOKEN_PREFACE) if arguments.spoken else (TITLE, PREFACE)
+    show(title, counted, worst(found, arguments.worst))
     if arguments.json:
         arguments.json.write_bytes(_json(found, used))
     if arguments.markdown:
-        write(arguments.markdown, counted, used)
+        write(arguments.markdown, title, preface, counted, used)
     return 0
 
 
-def run(chain: Chain, sentences: Sequence[Sentence]) -> Iterator[Outcome]:
+def run(
+    chain: Chain, sentences: Sequence[Sentence], heard: Mapping[str, Recognition]
+) -> Iterator[Outcome]:
     """Yield the draft and the final of each sentence. Raises StarkError."""
     chain.load()
     lang = chain.settings.translate.target
     bar = track(sentences, f"translating, {lang}", console=Console(stderr=True))
     for sentence in bar:
-        yield from outcomes(sentence, lang, chain.captions(Recognition(sentence.said)))
+        yield from outcomes(sentence, lang, chain.captions(heard[sentence.id]))
     for fault in chain.faults:
         print(f"{lang}: {fault.message} [{fault.code}]", file=sys.stderr)
 
@@ -123,13 +141,13 @@ def rows(counted: dict[tuple[str, str, Stage], Count]) -> list[list[str]]:
     return table
 
 
-def show(counted: dict[tuple[str, str, Stage], Count], bad: Sequence[Outcome]) -> None:
+def show(title: str, counted: dict[tuple[str, str, Stage], Count], bad: Sequence[Outcome]) -> None:
     """Print the table, and the worst of the finals."""
     console = Console()
     head, *body = rows(counted)
     # As narrow as it can be: it fits into 80 columns.
     printed = Table(
-        title=TITLE.removeprefix("## "), box=SIMPLE_HEAD, collapse_padding=True, pad_edge=False
+        title=title.removeprefix("## "), box=SIMPLE_HEAD, collapse_padding=True, pad_edge=False
     )
     for name in head:
         printed.add_column(name.replace(": ", ":\n"), no_wrap=True)
@@ -141,13 +159,18 @@ def show(counted: dict[tuple[str, str, Stage], Count], bad: Sequence[Outcome]) -
         lines = [
             f"[bold]{each.id}[/bold], {each.lang}, {marked}: {escape('; '.join(each.mistakes))}",
             f"  said   {escape(each.said)}",
+            *([f"  heard  {escape(each.heard)}"] if each.heard != each.said else ()),
             f"  shown  {escape(each.text)}",
         ]
         console.print(*lines, sep="\n", soft_wrap=True, highlight=False)
 
 
 def write(
-    file: Path, counted: dict[tuple[str, str, Stage], Count], used: dict[str, Settings]
+    file: Path,
+    title: str,
+    preface: str,
+    counted: dict[tuple[str, str, Stage], Count],
+    used: dict[str, Settings],
 ) -> None:
     """Put the section into a file, before all others where it has had none."""
     about = machine()
@@ -157,8 +180,8 @@ def write(
         f"llama-cpp-python {about['llama-cpp-python']}\n"
         f"- quick translator {models['partial']}, final translator {models['final']}\n"
     )
-    section = f"{TITLE}\n{PREFACE}\n{report_section.markdown(rows(counted))}\n\n{notes}"
-    report_section.write(file, TITLE, section, is_first=True)
+    section = f"{title}\n{preface}\n{report_section.markdown(rows(counted))}\n\n{notes}"
+    report_section.write(file, title, section, is_first=title == TITLE)
 
 
 def _models(used: dict[str, Settings]) -> dict[str, dict[str, str]]:
@@ -194,6 +217,7 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
                         help="the first so many of each kind (default 0: all)")  # fmt: skip
     parser.add_argument("--worst", type=int, default=10, metavar="N",
                         help="wrong finals to print, unmarked ones first (default 10)")  # fmt: skip
+    parser.add_argument("--spoken", action="store_true", help="through sound and the recognizer")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE",
                         help="a setting, such as translate.final.model=...")  # fmt: skip
     parser.add_argument("--sentences", type=Path, default=meaning.FILE, metavar="FILE",

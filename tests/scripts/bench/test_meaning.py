@@ -9,10 +9,12 @@ from typing import Any
 
 import pytest
 
+from pipeline.config.loader import load
 from pipeline.core.errors import UsageError
 from pipeline.core.types import Check
 from pipeline.evaluation.meaning import FILE, read
 from scripts.bench.meaning.__main__ import TITLE, main, rows
+from scripts.bench.meaning.hearing import recognized
 from scripts.bench.meaning.results import (
     ALL,
     Outcome,
@@ -24,6 +26,8 @@ from scripts.bench.meaning.results import (
     worst,
 )
 from scripts.support.records import caption
+from tests.support.needs import needs_program
+from tests.support.real_models import real_model
 
 ENTRY = """
 [[sentence]]
@@ -42,6 +46,19 @@ def outcome(number: int, **changes: Any) -> Outcome:
         "is_doubtful": False, "checks": (), "evidence": {},
     }  # fmt: skip
     return Outcome(**{**facts, **changes})
+
+
+@pytest.mark.slow
+def test_a_spoken_sentence_goes_through_a_voice_and_the_recognizer(tmp_path: Path) -> None:
+    needs_program("espeak-ng")
+    folder = real_model("kokoro-82m-int8").parent
+    real_model("whisper-base")
+    file = tmp_path / "own.toml"
+    said = "The shepherd looks for the sheep that was lost."
+    file.write_text(ENTRY.replace("Two hens.", said), "utf-8")
+    settings = load(flags={"models.directory": str(folder), "stt.model": "whisper-base"}).settings
+    heard = recognized(read(file), settings)
+    assert heard["number-01"].text.strip() == said
 
 
 def test_kinds_and_languages_are_chosen_and_unknown_ones_refused(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from tests.support.needs import needs_program
 from tests.support.real_models import real_model
 
 SAID = {
+    "en": "The shepherd looks for the sheep that was lost.",
     "es": "Que el Señor los bendiga y los guarde; nada me faltará.",
     "fr": "Il est sorti cette nuit-là et il a trouvé la maison.",
     "pt": "Um bom pastor não dorme, e Deus sabe o seu nome.",
