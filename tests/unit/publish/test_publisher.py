@@ -14,7 +14,7 @@ from scripts.support.nats_server import NatsServer
 from tests.support.hub import in_loop
 from tests.support.patience import reached
 from tests.support.relays import church, delete_stream, needs_nats
-from tests.support.tcp_proxy import TcpProxy
+from scripts.support.tcp_proxy import TcpProxy
 
 
 def stores(server: NatsServer, text: str) -> Callable[[], bool]:

@@ -23,7 +23,7 @@ from tests.support.hub import fetch, in_loop, receive, send, serving
 from tests.support.paths import ROOT
 from tests.support.patience import reached
 from tests.support.relays import church, delete_stream, needs_nats, relay, texts
-from tests.support.tcp_proxy import TcpProxy
+from scripts.support.tcp_proxy import TcpProxy
 
 SCALE = ROOT / "docs" / "SCALE.md"
 

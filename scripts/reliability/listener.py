@@ -1,0 +1,169 @@
+"""An hour of the church's voice on a phone's page, with the network cut for ten seconds twice.
+
+    python -m scripts.reliability.listener
+    python -m scripts.reliability.listener --minutes 5 --cuts 1 3 --set speech.engine=espeak
+
+The real program captions a sermon in real time, over and over, and speaks. A page in Chromium
+listens through a proxy, through which nothing passes while the network is cut. Every half second
+the page's player is asked what it has played. A break is a time in which it plays nothing; there
+may be none but those of the cuts, and each may last 5 s longer than its cut. Needs what
+`[speech]` needs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import numpy as np
+import soundfile
+from playwright.sync_api import Page
+from rich.console import Console
+from rich.progress import track
+
+from pipeline.audio.file import read_audio
+from pipeline.core.types import SAMPLE_RATE
+from scripts.support.browser import chromium
+from scripts.support.command import parser_of
+from scripts.support.program import SERMON, started
+from scripts.support.tcp_proxy import TcpProxy
+
+_CUT_S, _AFTER_S = 10.0, 5.0
+_EVERY_S = 0.5
+_STILL_S = 1.0
+"""What plays nothing for so long has a break; a busy machine may answer late."""
+_KEEP = "window.Audio = class extends Audio { constructor() { super(); window.sound = this; } };"
+_ASK = "[sound.src, sound.currentTime, sound.buffered.length ? sound.buffered.end(0) : 0]"
+
+
+@dataclass(frozen=True, slots=True)
+class Break:
+    """A time without sound, in seconds of listening."""
+
+    at_s: float
+    length_s: float
+
+
+class Line:
+    """A proxy before the program's port, on an event loop of its own, that can be cut."""
+
+    def __init__(self, address: str) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._proxy = TcpProxy(urlsplit(address).port or 80)
+        self._ready, self._ended = threading.Event(), asyncio.Event()
+        threading.Thread(target=self._loop.run_until_complete, args=(self._run(),)).start()
+        self._ready.wait(10)
+
+    async def _run(self) -> None:
+        async with self._proxy:
+            self._ready.set()
+            await self._ended.wait()
+
+    @property
+    def address(self) -> str:
+        """Where the page goes."""
+        return f"http://127.0.0.1:{self._proxy.port}"
+
+    def cut(self) -> None:
+        """Let nothing pass for ten seconds."""
+        self._loop.call_soon_threadsafe(self._proxy.cut)
+        self._loop.call_soon_threadsafe(self._loop.call_later, _CUT_S, self._proxy.mend)
+
+    def close(self) -> None:
+        """End the proxy."""
+        self._loop.call_soon_threadsafe(self._ended.set)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Listen, print, return the exit code."""
+    parser = parser_of(__doc__)
+    parser.add_argument("--minutes", type=float, default=60.0, help="of listening (default 60)")
+    parser.add_argument("--cuts", nargs="*", type=float, default=[20.0, 40.0], metavar="MINUTE",
+                        help="when the network is cut (default 20 40)")  # fmt: skip
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE",
+                        help="a setting of the program")  # fmt: skip
+    given = parser.parse_args(argv)
+    with tempfile.TemporaryDirectory() as name:
+        breaks, ahead_s, played_s = listen(given.minutes * 60, given.cuts, given.set, Path(name))
+    cuts_s = [60 * minute for minute in given.cuts]
+    print(f"played {played_s:.0f} s of {given.minutes * 60:.0f}; at most {ahead_s:.1f} s behind")
+    bad = 0
+    for each in breaks:
+        is_cut = any(at_s <= each.at_s < at_s + _CUT_S for at_s in cuts_s)
+        is_bad = not is_cut or each.length_s > _CUT_S + _AFTER_S
+        bad += is_bad
+        print(f"  silent at {each.at_s:.0f} s for {each.length_s:.1f} s" + " (bad)" * is_bad)
+    return 1 if bad or len(breaks) < len(cuts_s) else 0
+
+
+def listen(
+    length_s: float, cuts: Sequence[float], changes: Sequence[str], folder: Path
+) -> tuple[list[Break], float, float]:
+    """Return the breaks, the most sound that waited to be played, and what was played, seconds."""
+    sermon = read_audio(SERMON)
+    rounds = int((length_s + 60) * SAMPLE_RATE / len(sermon)) + 1
+    soundfile.write(folder / "hour.flac", np.tile(sermon, rounds), SAMPLE_RATE)
+    options = [part for each in ("speech.enabled=true", *changes) for part in ("--set", each)]
+    with (
+        started("run", "--input", str(folder / "hour.flac"), *options, cwd=folder) as program,
+        line(program.address) as before,
+        chromium() as browser,
+    ):
+        program.wait_for("caption")
+        page = browser.new_page(locale="es")
+        page.add_init_script(_KEEP)
+        page.goto(f"{before.address}/?lang=es")
+        page.locator("#aloud").click()
+        while page.evaluate("sound.currentTime") < 1:  # the page's policy forbids to wait there
+            page.wait_for_timeout(200)
+        return heard(page, before, length_s, cuts)
+
+
+@contextmanager
+def line(address: str) -> Iterator[Line]:
+    """Put a line before an address for as long as the block lasts."""
+    made = Line(address)
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+def heard(
+    page: Page, before: Line, length_s: float, cuts: Sequence[float]
+) -> tuple[list[Break], float, float]:
+    """Ask the player twice a second; see `listen`."""
+    began_s = moved_s = time.monotonic()
+    waiting = sorted(60 * minute for minute in cuts)
+    breaks, ahead_s, played_s = list[Break](), 0.0, 0.0
+    source, at = "", 0.0
+    for _ in track(range(int(length_s / _EVERY_S)), "listening", console=Console(stderr=True)):
+        page.wait_for_timeout(_EVERY_S * 1000)
+        now_s = time.monotonic()
+        if waiting and now_s - began_s >= waiting[0]:
+            waiting.pop(0)
+            before.cut()
+        src, position, end = page.evaluate(_ASK)
+        step_s = position - (at if src == source else 0.0)
+        source, at = src, position
+        ahead_s = max(ahead_s, end - position)
+        if step_s > 0:
+            # What played since the last answer ended the break that long ago.
+            if now_s - moved_s - step_s > _STILL_S:
+                breaks.append(Break(moved_s - began_s, now_s - moved_s - step_s))
+            played_s, moved_s = played_s + step_s, now_s
+        if now_s - began_s >= length_s:
+            break
+    return breaks, ahead_s, played_s
+
+
+if __name__ == "__main__":
+    sys.exit(main())
