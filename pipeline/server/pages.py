@@ -69,7 +69,7 @@ _COMPRESSED = frozenset({".html", ".js", ".css", ".svg", ".webmanifest"})
 SECURITY = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
-        "font-src 'self'; media-src 'self'; manifest-src 'self'; "
+        "font-src 'self'; media-src 'self' blob:; manifest-src 'self'; "
         # For older iPhones a socket of the same host is not 'self'.
         "connect-src 'self' ws: wss:; "
         # The demo's page has three of ours in frames; nobody else's page can.

@@ -40,9 +40,9 @@ def hall() -> Iterator[DisplayServer]:
         singer.join()
 
 
-def listening(visit: Visit) -> Page:
+def listening(visit: Visit, script: str = "") -> Page:
     """A page that plays the voice."""
-    page = visit("/?lang=es", script=AUDIO)
+    page = visit("/?lang=es", script=AUDIO + script)
     button = page.locator("#aloud")
     expect(button).to_have_attribute("aria-label", "Listen: the church’s voice")
     button.click()
@@ -77,6 +77,21 @@ def test_it_goes_on_after_a_break_and_stops_with_the_language(
     page.locator("#lang").select_option("fr")
     expect(page.locator("#aloud")).to_have_attribute("aria-pressed", "false")
     expect(page.locator("#aloud")).to_have_attribute("aria-label", "Read captions aloud")
+
+
+def test_a_player_that_takes_no_parts_gets_the_address(hall: DisplayServer, visit: Visit) -> None:
+    page = listening(visit, "delete window.MediaSource;")
+    assert "/listen/es" in page.evaluate("sound.src")
+
+
+def test_what_has_piled_up_is_passed_over(hall: DisplayServer, visit: Visit) -> None:
+    page = listening(visit)
+    assert page.evaluate("sound.src").startswith("blob:")
+    before = page.evaluate("sound.src")
+    page.evaluate("sound.playbackRate = 0.1")  # as if the phone had no time for it
+    until(page, "sound.buffered.end(0) - sound.currentTime > 3.5")
+    until(page, "sound.buffered.end(0) - sound.currentTime < 1.5")
+    assert page.evaluate("sound.src") == before
 
 
 def test_where_the_voice_is_gone_the_phones_own_is_offered(

@@ -1,8 +1,15 @@
 // The church's own voice: one endless sound a language, which plays on while the phone is locked.
 
+const TYPE = "audio/mpeg";
 const AGAIN_MS = 2000;
 const LOOK_MS = 4000;
-const LATE_S = 8; // Sound that has piled up behind a break: a listener hears what is said now.
+const LATE_S = 3; // Sound that has piled up behind a break: a listener hears what is said now.
+const BEHIND_S = 0.6; // So much waits to be played; with less every late packet is a gap.
+const BLOCK_S = 5.5; // Of what a player that fetches for itself may hold.
+const KEPT_S = 20;
+// An <audio> element of Chromium takes an address in blocks of 32 kB, five seconds of this sound. What a page puts into
+// a MediaSource is played at once. Without one (iPhones) or where it takes no MP3, the element gets the address.
+const feeds = "MediaSource" in window && MediaSource.isTypeSupported(TYPE);
 
 /** Plays the voice of a language, through breaks of the network, always at what is said now. */
 export class Listener {
@@ -10,6 +17,7 @@ export class Listener {
   #lang = "";
   #timer = 0;
   #played = -1;
+  #leaving = new AbortController();
 
   #onBreak;
 
@@ -47,6 +55,7 @@ export class Listener {
     if (!this.isOn) return;
     this.#lang = "";
     clearTimeout(this.#timer);
+    this.#leaving.abort();
     this.#audio.pause();
     this.#audio.removeAttribute("src"); // Else it would go on fetching.
     this.#audio.load();
@@ -55,16 +64,48 @@ export class Listener {
   #load() {
     clearTimeout(this.#timer);
     this.#played = -1;
-    this.#audio.src = `/listen/${this.#lang}?at=${Date.now()}`; // Never from a cache.
+    this.#leaving.abort();
+    this.#leaving = new AbortController();
+    const { signal } = this.#leaving;
+    const address = `/listen/${this.#lang}?at=${Date.now()}`; // Never from a cache.
+    if (feeds) this.#feed(address, signal).catch(() => signal.aborted || this.#again());
+    else this.#audio.src = address;
     // What goes wrong is told by the event "error" as well.
     this.#audio.play().catch(() => {});
   }
 
+  /** Put an address's sound into the player as it comes; ends with the sound, or as `signal` says. */
+  async #feed(address, signal) {
+    const source = new MediaSource();
+    this.#audio.src = URL.createObjectURL(source);
+    await happened(source, "sourceopen");
+    URL.revokeObjectURL(this.#audio.src);
+    const buffer = source.addSourceBuffer(TYPE);
+    const answer = await fetch(address, { signal, cache: "no-store" });
+    if (!answer.ok) throw new Error(answer.statusText);
+    const reader = answer.body.getReader();
+    for (;;) {
+      // Bytes are put in one after the other, as they come.
+      const { done, value } = await reader.read();
+      if (done) throw new Error("The sound has ended.");
+      buffer.appendBuffer(value);
+      await happened(buffer, "updateend");
+      const old = this.#audio.currentTime - KEPT_S;
+      if (old > KEPT_S && buffer.buffered.start(0) < old - KEPT_S) {
+        buffer.remove(0, old);
+        await happened(buffer, "updateend");
+      }
+    }
+  }
+
   #again() {
     if (!this.isOn) return;
-    this.#onBreak();
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.isOn && this.#load(), AGAIN_MS);
+    this.#timer = setTimeout(() => {
+      if (!this.isOn) return;
+      this.#onBreak(); // Not at once: a server that restarts answers nobody.
+      this.#load();
+    }, AGAIN_MS);
   }
 
   /** Begin anew where nothing has come for a while, or so much that it would be heard late. */
@@ -72,7 +113,15 @@ export class Listener {
     const { buffered, currentTime, paused } = this.#audio;
     if (!this.isOn || paused) return;
     const ahead = buffered.length > 0 ? buffered.end(buffered.length - 1) - currentTime : 0;
-    if (currentTime === this.#played || ahead > LATE_S) this.#again();
+    if (feeds && ahead > LATE_S) this.#audio.currentTime += ahead - BEHIND_S;
+    else if (currentTime === this.#played || ahead > LATE_S + BLOCK_S) this.#again();
     this.#played = currentTime;
   }
+}
+
+/** Wait for an event. */
+function happened(target, event) {
+  return new Promise((resolve) => {
+    target.addEventListener(event, resolve, { once: true });
+  });
 }
