@@ -19,7 +19,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -92,22 +92,21 @@ def main(argv: Sequence[str] | None = None) -> int:
                         help="a setting of the program")  # fmt: skip
     given = parser.parse_args(argv)
     with tempfile.TemporaryDirectory() as name:
-        breaks, ahead_s, played_s = listen(given.minutes * 60, given.cuts, given.set, Path(name))
+        found = listen(given.minutes * 60, given.cuts, given.set, Path(name))
     cuts_s = [60 * minute for minute in given.cuts]
-    print(f"played {played_s:.0f} s of {given.minutes * 60:.0f}; at most {ahead_s:.1f} s behind")
+    asked_s = given.minutes * 60
+    print(f"played {found.played_s:.0f} s of {asked_s:.0f}; at most {found.ahead_s:.1f} s behind")
     bad = 0
-    for each in breaks:
+    for each in found.breaks:
         is_cut = any(at_s <= each.at_s < at_s + _CUT_S for at_s in cuts_s)
         is_bad = not is_cut or each.length_s > _CUT_S + _AFTER_S
         bad += is_bad
         print(f"  silent at {each.at_s:.0f} s for {each.length_s:.1f} s" + " (bad)" * is_bad)
-    return 1 if bad or len(breaks) < len(cuts_s) else 0
+    return 1 if bad or len(found.breaks) < len(cuts_s) else 0
 
 
-def listen(
-    length_s: float, cuts: Sequence[float], changes: Sequence[str], folder: Path
-) -> tuple[list[Break], float, float]:
-    """Return the breaks, the most sound that waited to be played, and what was played, seconds."""
+def listen(length_s: float, cuts: Sequence[float], changes: Sequence[str], folder: Path) -> Played:
+    """Caption a sermon for so long and listen to its voice."""
     sermon = read_audio(SERMON)
     rounds = int((length_s + 60) * SAMPLE_RATE / len(sermon)) + 1
     soundfile.write(folder / "hour.flac", np.tile(sermon, rounds), SAMPLE_RATE)
@@ -137,32 +136,50 @@ def line(address: str) -> Iterator[Line]:
         made.close()
 
 
-def heard(
-    page: Page, before: Line, length_s: float, cuts: Sequence[float]
-) -> tuple[list[Break], float, float]:
-    """Ask the player twice a second; see `listen`."""
-    began_s = moved_s = time.monotonic()
+@dataclass
+class Played:
+    """What a player has played, as it said now and then."""
+
+    began_s: float
+    played_s: float = 0.0
+    ahead_s: float = 0.0
+    """The most sound that waited to be played."""
+    breaks: list[Break] = field(default_factory=list)
+    _source: str = ""
+    _at: float = 0.0
+    _moved_s: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._moved_s = self.began_s
+
+    def take(self, now_s: float, source: str, position: float, end: float) -> None:
+        """Take what the player said: its address, where it is in it, and what it has of it."""
+        # A new address is a new connection, and begins at zero.
+        step_s = position - (self._at if source == self._source else 0.0)
+        self._source, self._at = source, position
+        self.ahead_s = max(self.ahead_s, end - position)
+        if step_s <= 0:
+            return
+        # What has played since the last answer ended the break so long ago.
+        if now_s - self._moved_s - step_s > _STILL_S:
+            self.breaks.append(Break(self._moved_s - self.began_s, now_s - self._moved_s - step_s))
+        self.played_s, self._moved_s = self.played_s + step_s, now_s
+
+
+def heard(page: Page, before: Line, length_s: float, cuts: Sequence[float]) -> Played:
+    """Ask a page's player twice a second, and cut its line at some minutes."""
+    played = Played(time.monotonic())
     waiting = sorted(60 * minute for minute in cuts)
-    breaks, ahead_s, played_s = list[Break](), 0.0, 0.0
-    source, at = "", 0.0
     for _ in track(range(int(length_s / _EVERY_S)), "listening", console=Console(stderr=True)):
         page.wait_for_timeout(_EVERY_S * 1000)
         now_s = time.monotonic()
-        if waiting and now_s - began_s >= waiting[0]:
+        if waiting and now_s - played.began_s >= waiting[0]:
             waiting.pop(0)
             before.cut()
-        src, position, end = page.evaluate(_ASK)
-        step_s = position - (at if src == source else 0.0)
-        source, at = src, position
-        ahead_s = max(ahead_s, end - position)
-        if step_s > 0:
-            # What played since the last answer ended the break that long ago.
-            if now_s - moved_s - step_s > _STILL_S:
-                breaks.append(Break(moved_s - began_s, now_s - moved_s - step_s))
-            played_s, moved_s = played_s + step_s, now_s
-        if now_s - began_s >= length_s:
+        played.take(now_s, *page.evaluate(_ASK))
+        if now_s - played.began_s >= length_s:
             break
-    return breaks, ahead_s, played_s
+    return played
 
 
 if __name__ == "__main__":
