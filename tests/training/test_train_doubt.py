@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from pipeline.church.fidelity.doubt import dumped, parsed, shipped
+from pipeline.core.resources import bundled
+from pipeline.learning.data.acceptance import SHIPPED
 from training.train.train_doubt import JUDGED, collected, fitted, hidden, main, read, write
 
 
@@ -31,9 +34,10 @@ def test_finals_are_written_as_they_were_read(tmp_path: Path) -> None:
 
 
 def test_a_judge_is_fitted_and_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    out = tmp_path / "weights.json"
-    assert main(["--out", str(out)]) == 0
+    out, bars = tmp_path / "weights.json", tmp_path / "acceptance.json"
+    assert main(["--out", str(out), "--bars", str(bars)]) == 0
     assert parsed(out.read_text()) == shipped()
+    assert json.loads(bars.read_text()) == json.loads(bundled(*SHIPPED).read_text())
     assert "AUC" in capsys.readouterr().out
 
 

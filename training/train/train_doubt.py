@@ -1,11 +1,15 @@
 """Fit the judge of finals (church.fidelity.doubt) to finals that were judged one by one.
 
-    python -m training.train.train_doubt              writes models/doubt/weights.json, in seconds
+    python -m training.train.train_doubt              writes models/doubt/weights.json, in seconds,
+                                                      and models/starter/acceptance.json
     python -m training.train.train_doubt --check      only says how good the one there is
     python -m training.train.train_doubt --collect    has the translators in use make them all anew
 
 The comment at the top of training/data/judged_finals.tsv says what is in it. Half of the sentences,
 drawn by a hash of the source, is held out: every figure that is printed is of these.
+
+The bar of acceptance (learning.data.acceptance) is the lowest certainty from which on at most 3 %
+of the finals that nobody marks are wrong. Each language of the model that ships has one.
 
 After --collect a final that has changed has no label any more: write one in before the next fit,
 which leaves out those without. Sentences of Tatoeba, of which the file has a hash alone, are made
@@ -16,6 +20,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import math
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -36,7 +41,10 @@ from pipeline.church.fidelity.doubt import (
 )
 from pipeline.core.resources import bundled
 from pipeline.core.types import Recognition
-from pipeline.learning.fitting import auc, fit
+from pipeline.learning.data.acceptance import MOST_WRONG, SHIPPED, write_shipped
+from pipeline.learning.data.pairs import certainty
+from pipeline.learning.fitting import auc, fit, lowest_bar
+from pipeline.learning.manifest import sha256 as sha256_of
 from scripts.bench.meaning.chain import Chain, settings_for
 from training.data.corpora import read_pairs
 
@@ -159,6 +167,39 @@ def report(model: DoubtModel, held_out: Sequence[JudgedFinal]) -> float:
     return auc(*_scores(model, held_out))
 
 
+def bars(model: DoubtModel, finals: Sequence[JudgedFinal]) -> dict[str, float]:
+    """Return the bar of acceptance of each language, and print what passes it.
+
+    What is printed of others is of the held-out half, with a bar of the other half."""
+    found: dict[str, float] = {}
+    for lang in sorted({each.lang for each in finals}):
+        judge = Judge(model)
+        mine = sorted((f for f in finals if f.lang == lang), key=lambda each: each.hash)
+        sure = [(each, _certainty(each)) for each in mine
+                if not judge.is_among_worst(model.probability(each.evidence))
+                and not each.evidence.rules and not each.evidence.terms]  # fmt: skip
+        bar = lowest_bar([(told, each.is_wrong) for each, told in sure], MOST_WRONG)
+        half = lowest_bar(
+            [(told, each.is_wrong) for each, told in sure if not each.is_held_out], MOST_WRONG
+        )
+        if bar is None or half is None:
+            print(f"{lang}: no bar keeps wrong ones below {MOST_WRONG:.0%}")
+            continue
+        found[lang] = bar
+        passed = [each.is_wrong for each, told in sure if each.is_held_out and told >= half]
+        right = sum(each.is_held_out and not each.is_wrong for each in mine)
+        share = (len(passed) - sum(passed)) / max(1, right)
+        print(f"{lang}: the bar is {bar:.4f}; of others {share:.0%} of the right ones pass, "
+              f"and {sum(passed)} wrong ones among {len(passed)}")  # fmt: skip
+    return found
+
+
+def _certainty(final: JudgedFinal) -> float:
+    mean = final.evidence.final_mean
+    told = certainty(None if mean is None else math.exp(min(0.0, mean)), final.evidence.agreement)
+    return told or 0.0
+
+
 def _scores(model: DoubtModel, some: Sequence[JudgedFinal]) -> tuple[list[float], list[bool]]:
     return [model.probability(each.evidence) for each in some], [each.is_wrong for each in some]
 
@@ -189,6 +230,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--collect", action="store_true", help="make the finals anew")
     parser.add_argument("--tatoeba", type=Path, help="with --collect: pairs of Tatoeba")
     parser.add_argument("--out", type=Path, default=WEIGHTS, help="where it is written")
+    parser.add_argument("--bars", type=Path, default=bundled(*SHIPPED), help="and the bars")
     arguments = parser.parse_args(argv)
     comment, finals = read(arguments.judged)
     if arguments.collect:
@@ -201,9 +243,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     learnt = [each for each in finals if not each.is_held_out]
     model = shipped() if arguments.check else fitted(learnt)
     whole = report(model, [each for each in finals if each.is_held_out])
+    found = bars(model, finals)
     if not arguments.check:
         arguments.out.write_text(dumped(model), encoding="utf-8")
-        print(f"written: {arguments.out}")
+        translator = sha256_of(bundled("models", "starter", "gemma", "model.gguf"))
+        write_shipped(arguments.bars, {f"{translator} {lang}": bar for lang, bar in found.items()})
+        print(f"written: {arguments.out}, {arguments.bars}")
     return 0 if whole >= 0.8 else 1
 
 

@@ -4,7 +4,7 @@ A score is not the same with every translator: the mean probability of a small o
 lower than that of a large one or of CometKiwi. So each has a bar of its own, on how sure it is of
 its translations (`LearningPair.certainty`). From 100 reviewed captions of a translator on, 20 of
 them wrong, people decide: the lowest bar with at most 3 % wrong above it. For the starters that
-ship it was fitted in the same way (`scripts.quality.acceptance`). Any other has the specified 0.85
+ship it was fitted in the same way (`training.train.train_doubt`). Any other has the specified 0.85
 of the whole score, or what its best 40 % reach where that is higher. Only people lower a bar: a
 worse translator does not get an easier one.
 """

@@ -89,18 +89,21 @@ class LearningPair:
     @property
     def certainty(self) -> float | None:
         """How sure the translators are of the translation, 0..1, whatever was heard."""
-        if self.translation_qe is None:
-            return None
-        if self.marian_agreement is None:
-            return self.translation_qe
-        estimate, agreement = THRESHOLDS.estimate_weight, THRESHOLDS.agreement_weight
-        told = estimate * self.translation_qe + agreement * self.marian_agreement
-        return round(told / (estimate + agreement), 4)
+        return certainty(self.translation_qe, self.marian_agreement)
 
     @property
     def key(self) -> tuple[str, str]:
         """Both texts without case and punctuation: equal for what is the same pair."""
         return " ".join(words(self.text)), " ".join(words(self.translation))
+
+
+def certainty(estimate: float | None, agreement: float | None) -> float | None:
+    """Return how sure two translators are, 0..1: one's estimate, and how far both agree."""
+    if estimate is None or agreement is None:
+        return estimate
+    weights = THRESHOLDS.estimate_weight, THRESHOLDS.agreement_weight
+    told = weights[0] * estimate + weights[1] * agreement
+    return round(told / sum(weights), 4)
 
 
 _PAIR = TypeAdapter(LearningPair)
