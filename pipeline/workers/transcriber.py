@@ -341,9 +341,10 @@ class SpokenLanguage:
         The language changes with one long utterance, or with two short ones that agree; a short
         one alone is heard as what it is, and what is unsure or very short goes with the others.
         """
-        if self.forced:
-            self.now = self.forced
-            return self.now
+        # Read once: an operator may let go meanwhile, and "" is no language to hear anything in.
+        if forced := self.forced:
+            self.now = forced
+            return forced
         likely = max(shares, key=lambda lang: shares[lang], default=self.now)
         if shares.get(likely, 0.0) < SURE:
             return self.now

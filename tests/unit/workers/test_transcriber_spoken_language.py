@@ -59,3 +59,24 @@ def test_what_an_operator_has_chosen_holds_until_it_is_let_go() -> None:
     spoken.forced = ""
     assert spoken.hear(UNSURE, 20.0, 2, is_whole=True) == "es"
     assert spoken.hear(EN, 20.0, 3, is_whole=True) == "en"
+
+
+def test_an_operator_who_lets_go_while_it_is_looked_at_leaves_a_language() -> None:
+    class LetGo(SpokenLanguage):
+        """Chosen when it is first looked at, and let go before the second look."""
+
+        def __init__(self) -> None:
+            self._looks = iter(["", "es"])
+            super().__init__(("en", "es"))
+
+        @property
+        def forced(self) -> str:
+            return next(self._looks, "")
+
+        @forced.setter
+        def forced(self, lang: str) -> None:
+            next(self._looks)
+
+    spoken = LetGo()
+    assert spoken.hear(UNSURE, 20.0, 1, is_whole=True) == "es"
+    assert spoken.now == "es"
