@@ -75,8 +75,9 @@ class LiveCheck:
 
     def on_level(self, level: Level) -> None:
         """Take the loudness of the input."""
-        if self._levels is not None:
-            self._levels.append(level)
+        # Read once: the check's thread may stop listening between two looks.
+        if (levels := self._levels) is not None:
+            levels.append(level)
 
     def _run(self, loop: asyncio.AbstractEventLoop, settings: Settings) -> None:
         def tell(message: CheckMessage) -> None:
@@ -115,6 +116,7 @@ class LiveCheck:
             raise AudioError("audio-paused", "The microphone is not listened to now.", fix)
         heard: list[Level] = []
         self._levels = heard
+        # No sleep: a service that ends must not wait for the whole time.
         self._ends.wait(seconds)
         self._levels = None
         if facts.source_lost:

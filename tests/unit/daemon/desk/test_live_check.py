@@ -144,3 +144,24 @@ def test_a_service_that_ends_takes_its_check_along(setting: CoordinatorFixture) 
 
     asyncio.run(check())
     assert setting.live_check.last() is None, "half a check says nothing"
+
+
+def test_a_level_that_comes_as_the_check_stops_listening_is_left_out(
+    setting: CoordinatorFixture,
+) -> None:
+    class Stopping(LiveCheck):
+        """The thread of the check stops listening between two looks."""
+
+        _reads = 0
+
+        @property
+        def _levels(self) -> list[Level] | None:
+            self._reads += 1
+            return [] if self._reads == 1 else None
+
+        @_levels.setter
+        def _levels(self, levels: list[Level] | None) -> None:
+            pass
+
+    check = Stopping(setting.context, setting.coordinator, Settings, lambda *_: [])
+    check.on_level(Level(-20.0, -10.0, clipped=False, speaking=True))
