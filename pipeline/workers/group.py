@@ -221,7 +221,9 @@ class WorkerGroup:
         """Whether audio is still read, or waited for, as it should be."""
         # A thread that has ended is told of elsewhere; one that loads has nothing to hear yet.
         ended = self.listen.name in self.ended or not self.listen.begun
-        return ended or not self.may_shed or now_s - self.listen.beat_s < SILENT_S
+        # Waiting for room is no hang. If the recognizer takes nothing, `is_transcribing` tells.
+        waits = self._utterances.is_full
+        return ended or waits or not self.may_shed or now_s - self.listen.beat_s < SILENT_S
 
     def is_transcribing(self, now_s: float) -> bool:
         """Whether the transcribe thread goes on, or waits for an engine that is being replaced.

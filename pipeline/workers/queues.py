@@ -146,6 +146,11 @@ class UtteranceQueue(_Asked):
         return len(self._finals)
 
     @property
+    def is_full(self) -> bool:
+        """Whether `put` would wait for room with the next final. Any thread may ask."""
+        return len(self._finals) >= self._limit
+
+    @property
     def waiting_since_s(self) -> float:
         """When the utterance that waits longest was closed (monotonic), infinity for none."""
         with self._changed:
@@ -163,7 +168,7 @@ class UtteranceQueue(_Asked):
             elif not utterance.is_whole:
                 self._partial = utterance
             elif not self._confirm(utterance):
-                self._changed.wait_for(lambda: len(self._finals) < self._limit or self._closed)
+                self._changed.wait_for(lambda: not self.is_full or self._closed)
                 self._finals.append(utterance)
                 self._eager = None if utterance.final else utterance
             self._changed.notify_all()

@@ -14,13 +14,13 @@ from pipeline.config.schema import Settings
 from pipeline.config.targets import Target
 from pipeline.core.reports import Rendition, Report, WorkerEnded, WorkerReady
 from pipeline.core.standing import Reopened
-from pipeline.core.types import Caption, Comparison, Pcm, Recognition
+from pipeline.core.types import Caption, Comparison, Pcm, Recognition, Utterance
 from pipeline.daemon.context.state import DaemonState
 from pipeline.dictionary.store import Dictionary
 from pipeline.protocol.caption import CaptionMessage, SourceText, TargetText
 from pipeline.workers.base import Engines, TargetEngines
 from pipeline.workers.degradation import Degradation, Waits
-from pipeline.workers.group import WorkerGroup
+from pipeline.workers.group import SILENT_S, WorkerGroup
 from pipeline.workers.target import HANG_GRACE_S
 from tests.support.fakes import (
     FakeDetector,
@@ -272,3 +272,18 @@ def test_what_waits_for_the_recognizer_waits_for_the_quick_translator_only_while
     assert group.targets[0].waits(time.monotonic()) == Waits()
     group.stop()
     wait_for(lambda: not group.is_stuck)
+
+
+def test_a_listener_that_waits_for_room_does_not_hang(settings: Settings) -> None:
+    """systemd would end a service whose recognizer is far behind or is being replaced."""
+    group = Watched(settings, FakeTranslator("gemma")).group
+    group.may_shed = True
+    group.listen.begin()
+    group.listen.beat_s = 0.0
+    now_s = SILENT_S + 1
+    assert not group.is_listening(now_s)
+    for key in range(32):
+        group._utterances.put(Utterance(key, 1, True, "silence", 0, 1, pcm_of([], 0.1)))
+    assert group.is_listening(now_s)
+    group._utterances.take()
+    assert not group.is_listening(now_s)
