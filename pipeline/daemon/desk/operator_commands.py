@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
 from typing import Literal, Protocol
 
 import structlog
 
 from pipeline.captions.redaction import Redaction
-from pipeline.core.errors import DictionaryError, ProtocolError, quoted
+from pipeline.core.errors import ProtocolError, quoted
 from pipeline.core.formats import utc_now
 from pipeline.core.types import CommandName, SongControl
 from pipeline.daemon.captions.targets import Targets
@@ -209,8 +208,7 @@ class OperatorCommands:
             self._facts.forced_language = earlier.forced_language
         if earlier.notice:
             self.notices.restore(earlier.notice)
-        with suppress(DictionaryError):  # it was switched off since
-            self._held_rules.restore(earlier.held_rules)
+        self._held_rules.restore(earlier.held_rules)
         self._hearing.apply(self._facts)
 
     def _require_newest(self, command: CommandMessage) -> None:

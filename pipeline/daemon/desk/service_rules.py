@@ -126,16 +126,20 @@ class ServiceRules:
         self._undo.forget_captions({_HELD})
 
     def restore(self, rules: Sequence[RuleEvent]) -> None:
-        """Hold what was held in the session that goes on. Raises DictionaryError."""
+        """Hold what was held in the session that goes on, as far as the settings still allow."""
         # Not recorded once more: the session's own record has them.
         for rule in rules:
-            if rule.lang:
-                term = self._dictionary.glossaries.hold(rule.lang, rule.heard, rule.write)
-                release = partial(self._dictionary.glossaries.release, rule.lang, term)
-            else:
-                held = self._dictionary.hold(rule.heard, rule.write)
-                release = partial(self._dictionary.release, held)
-            self._releases.append((rule.at_s, release))
+            # Each by itself: dictionary and glossary are switched off separately.
+            with suppress(DictionaryError):
+                self._releases.append((rule.at_s, self._held_again(rule)))
+
+    def _held_again(self, rule: RuleEvent) -> Callable[[], None]:
+        """Hold a rule or a rendering; return what releases it. Raises DictionaryError."""
+        if rule.lang:
+            glossaries = self._dictionary.glossaries
+            term = glossaries.hold(rule.lang, rule.heard, rule.write)
+            return partial(glossaries.release, rule.lang, term)
+        return partial(self._dictionary.release, self._dictionary.hold(rule.heard, rule.write))
 
     def _begin(self, told: RuleMessage, backs: Sequence[Back], release: Callable[[], None]) -> None:
         begun = (self._at_s(), release)

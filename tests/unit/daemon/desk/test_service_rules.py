@@ -223,3 +223,12 @@ def test_an_everyday_word_alone_is_refused_with_a_reason(
     assert "'health' is an everyday word" in told.value.message
     assert said(desk)[0] == "we met zor today"
     assert not desk.context.dictionary.own.exists()
+
+
+def test_the_next_run_holds_what_it_can(tmp_path: Path) -> None:
+    flags = {"dictionary.enabled": False, "church.glossary": True}
+    desk = CoordinatorFixture(tmp_path, flags, start=False)
+    rule = RuleEvent(utc="", id="1", heard="zor", write="Zohar", removed=False, held=True)
+    rules = [rule, replace(rule, id="2", heard="covenant", write="pacto", lang="es")]
+    desk.commands._held_rules.restore(rules)
+    assert [term.write for term in desk.context.dictionary.glossaries.held("es")] == [("pacto",)]
