@@ -77,6 +77,7 @@ class ServiceNotes:
         self._is_kept = mode != "demo"
         self._upload = bytearray()
         self._reading = asyncio.Lock()  # one file at a time: each may take a core
+        self._writing = asyncio.Lock()
         self._terms: list[Term] = []
         self._notes = Notes()
         self.use(find_notes(directory, session, mode))
@@ -152,8 +153,12 @@ class ServiceNotes:
         # Before it is written: if the disk is full, the service knows the names all the same.
         self.use(notes)
         self._operators.notes(self.message)
-        if self._is_kept:
-            await asyncio.to_thread(write_notes, self._place, written(notes, "notes at the desk"))
+        if not self._is_kept:
+            return
+        # In turn, and each what is known by then: threads may end in another order than they began.
+        async with self._writing:
+            content = written(self._notes, "notes at the desk")
+            await asyncio.to_thread(write_notes, self._place, content)
 
 
 def _term(say: str, write: str) -> Term | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -16,6 +17,7 @@ from pipeline.church.notes.notes import Notes, written
 from pipeline.church.notes.notes_files import read_notes
 from pipeline.church.scripture.books import Reference
 from pipeline.core.errors import ProtocolError
+from pipeline.daemon.desk import service_notes
 from pipeline.daemon.desk.service_notes import find_notes, move_notes
 from pipeline.protocol.commands import AddNotesCommand, DropNoteCommand
 from tests.support.coordinator import CoordinatorFixture
@@ -230,3 +232,28 @@ def test_parts_that_do_not_fit_are_refused(
     with pytest.raises(ProtocolError) as refused:
         setting.commands.obey(part)
     assert refused.value.code == code
+
+
+def test_of_two_changes_the_file_keeps_the_later_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    setting = CoordinatorFixture(tmp_path, start=False)
+    setting.recorder.folder.mkdir(exist_ok=True)
+    setting.notes.use(Notes(names=("Bonhoeffer", "Ravensbruck", "Zwingenberger")))
+    later = threading.Event()
+
+    def write(path: Path, content: str) -> None:
+        # The disk keeps the first one waiting.
+        if "Ravensbruck" in content:
+            later.wait(0.3)
+        notes_files.write_notes(path, content)
+        later.set()
+
+    monkeypatch.setattr(service_notes, "write_notes", write)
+
+    async def drop_both() -> None:
+        await asyncio.gather(setting.notes.drop("Bonhoeffer"), setting.notes.drop("Ravensbruck"))
+
+    asyncio.run(drop_both())
+    kept = read_notes(setting.recorder.folder / "notes.toml")
+    assert kept.names == setting.commands.console().notes.names == ("Zwingenberger",)
