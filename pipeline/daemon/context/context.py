@@ -200,11 +200,13 @@ def open_session(settings: Settings, mode: Mode, emit: Emit) -> OpenSession:
     if earlier is None:
         return OpenSession(recorder, boards, None)
     # A language that is no longer set has a journal and no board.
+    journals = earlier.journals(translate.target)
     for board in boards:
-        board.restore(earlier.journals(translate.target).get(board.target, ()))
+        board.restore(journals.get(board.target, ()))
     log.info("session resumed", folder=str(recorder.folder), captions=len(earlier.messages))
-    last_id, origin_s = earlier.last_id, earlier.audio_s(now_utc)
-    return OpenSession(recorder, boards, earlier, last_id, origin_s)
+    # Of all boards: a caption that was typed in another language than the first stands on its own.
+    last_id = max(earlier.last_id, *(board.last_id for board in boards))
+    return OpenSession(recorder, boards, earlier, last_id, earlier.audio_s(now_utc))
 
 
 _STATUS_CHARACTERS = 200

@@ -46,6 +46,19 @@ def test_a_service_that_broke_off_goes_on_with_its_captions(tmp_path: Path) -> N
     assert [message.id for message in again.boards[0].snapshot().messages] == [3]
 
 
+def test_speech_does_not_take_the_id_of_a_caption_typed_in_another_language(
+    tmp_path: Path,
+) -> None:
+    """What was typed last stands: what is said under its id is never shown."""
+    settings = settings_in(tmp_path, targets=[{"lang": "fr"}])
+    first = open_session(settings, "live", print)
+    first.recorder.caption(first.boards[1].add_typed(4, 10.0, "bonjour", "fr"), "fr")
+    break_off(first)
+    again = open_session(settings, "live", print)
+    assert again.boards[1].has_final(4)
+    assert again.last_id == 4
+
+
 @pytest.mark.parametrize(
     "changed",
     [
