@@ -18,7 +18,7 @@ from difflib import SequenceMatcher
 from functools import lru_cache
 
 from pipeline.core.types import Word
-from pipeline.dictionary.rules import Rule
+from pipeline.dictionary.rules import Rule, key
 from pipeline.text.words import WORD
 
 _MOST_WORDS = 3
@@ -86,7 +86,8 @@ class NearNames:
         `unsure`: the places, among the text's words, that the recognizer was unsure of.
         """
         spans = [match.span() for match in WORD.finditer(text)]
-        heard = [text[start:end].lower() for start, end in spans]
+        # As the lexicon compares words, which looks up what is found here.
+        heard = [key(text[start:end]) for start, end in spans]
         capitals = [
             text[start].isupper() and _INSIDE.search(text[:start]) is not None for start, _ in spans
         ]
@@ -109,20 +110,22 @@ class NearNames:
         for _, first, end, name in sorted(found, key=lambda each: (-each[0], each[1], each[2])):
             if taken.isdisjoint(range(first, end)):
                 taken.update(range(first, end))
-                near[" ".join(heard[first:end])] = name
+                # Without its ending the sentence would lose whose something is.
+                ending = "'s" if heard[end - 1].endswith("'s") else ""
+                near[" ".join(heard[first:end])] = f"{name}{ending}"
         return near
 
     def _nearest(self, words: list[str], *, as_name: bool, is_strict: bool) -> tuple[float, str]:
         """Return the name that some words nearly are, and how nearly; empty: none, or exactly."""
-        joined = "".join(words)
         is_none = all(word in self.words for word in words)
-        bare = [word.replace("’", "'").removesuffix("'s") for word in words]
-        if is_none or any(word in self.names for word in bare) or _SMALL & {words[0], words[-1]}:
+        bare = [word.removesuffix("'s") for word in words]
+        if is_none or any(word in self.names for word in bare) or _SMALL & {bare[0], bare[-1]}:
             return 0.0, ""
+        joined = "".join([*words[:-1], bare[-1]])
         sound = skeleton(joined)
         alike = [
-            (_alike(joined, key) if is_strict else _alike(_sounded(joined), _sounded(key)), name)
-            for key, (name, own) in self.names.items()
+            (_alike(joined, low) if is_strict else _alike(_sounded(joined), _sounded(low)), name)
+            for low, (name, own) in self.names.items()
             if (sound == own if is_strict else _sounds(sound, own))
             and ((as_name and not is_strict) or len(own) >= _PLAIN)
         ]
@@ -132,11 +135,12 @@ class NearNames:
 
 def near_names(names: Iterable[str], words: Collection[str]) -> NearNames:
     """Return the names to listen for, and the words that are not to be taken for one."""
-    return NearNames({name.lower(): (name, skeleton(name)) for name in names}, words)
+    # With straight apostrophes, as words are compared: notes from Word have curved ones.
+    small = {name.lower().replace("’", "'"): name for name in names}
+    return NearNames({low: (name, skeleton(name)) for low, name in small.items()}, words)
 
 
 def _is_everyday(word: str, common: frozenset[str]) -> bool:
-    word = word.replace("’", "'")
     return not common.isdisjoint({word, word.removesuffix("s"), word.removesuffix("'s")})
 
 

@@ -15,6 +15,7 @@ from pipeline.dictionary.near_names import names_of, near_names, skeleton, unsur
 from pipeline.dictionary.rules import Rule, parse_rules
 from pipeline.dictionary.store import common_words
 from tests.support.coordinator import utterance
+from tests.support.corrections import corrected
 from tests.support.paths import ROOT
 
 NAMES = (
@@ -163,3 +164,13 @@ def test_with_every_word_unsure_one_sentence_in_a_thousand_gets_a_name() -> None
         said = line.split("\t")[0]
         found += others.found(said, range(len(said)), COMMON).items()
     assert len(found) < len(third) / 2000, found
+
+
+@pytest.mark.parametrize("apostrophe", ["'", "’"])
+def test_a_name_that_owns_something_still_owns_it(apostrophe: str) -> None:
+    names = near_names([f"O{apostrophe}Connor", "Nebuchadnezzar"], ())
+    found = names.found(f"We read of Nebukadnezer{apostrophe}s dream, O’Connor said.")
+    assert found == {"nebukadnezer's": "Nebuchadnezzar's"}
+    lexicon = compile_lexicon([]).also(found, "notes")
+    said = f"We read of Nebukadnezer{apostrophe}s dream."
+    assert corrected(lexicon, said).text == f"We read of Nebuchadnezzar{apostrophe}s dream."
