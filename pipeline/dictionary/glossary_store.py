@@ -6,7 +6,7 @@ file, or are kept in memory until the service ends.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
 
@@ -69,14 +69,7 @@ class GlossaryStore:
         if not self._is_on:
             return
         # All files, before any takes effect: a mistake in one leaves what is in force.
-        self._terms = {
-            lang: tuple(
-                term
-                for file in self._files(lang)
-                for term in parse_terms(self._read(file), str(file))
-            )
-            for lang in self._langs()
-        }
+        self._terms = {lang: self._parsed(self._files(lang)) for lang in self._langs()}
         self._compile()
 
     def take(self, other: GlossaryStore) -> None:
@@ -134,7 +127,7 @@ class GlossaryStore:
         text = term_text(term, f"Added by an operator on {utc:%Y-%m-%d at %H:%M} UTC")
         text = f"\n{text}".replace("\n", newline)
         ended = content if content.endswith("\n") or not content else content + newline
-        self._put(file, ended + text)
+        self._put(target, ended + text)
         return term, text
 
     def remove(self, target: str, text: str) -> None:
@@ -145,12 +138,21 @@ class GlossaryStore:
         if content.count(text) != 1:
             message = f"{file} has been changed: the entry is not as it was added."
             raise DictionaryError("dictionary-rule-gone", message, "Remove it in the file.")
-        self._put(file, content.replace(text, ""))
+        self._put(target, content.replace(text, ""))
 
-    def _put(self, file: Path, content: str) -> None:
-        parse_terms(content, str(file))  # raises, before anything is written
-        self._write(file, content)
-        self.load()
+    def _put(self, target: str, content: str) -> None:
+        """Put a new content of the church's own file in place and in force."""
+        own = self.own(target)
+        terms = self._parsed(file for file in self._files(target) if file != own)
+        terms += parse_terms(content, str(own))  # raises, before anything is written
+        self._write(own, content)
+        # This language only: a mistake in another one's file is no reason to refuse an entry here,
+        # and refused after the file is written it would be there twice when the operator tries again.
+        self._terms = {**self._terms, target: terms}
+        self._compile()
+
+    def _parsed(self, files: Iterable[Path]) -> tuple[Term, ...]:
+        return tuple(term for file in files for term in parse_terms(self._read(file), str(file)))
 
     def _require_on(self) -> None:
         if not self._is_on:

@@ -106,3 +106,14 @@ def test_switched_off_there_is_none(tmp_path: Path) -> None:
     assert made.glossaries.files == []
     with pytest.raises(DictionaryError, match="switched off"):
         made.glossaries.hold("es", "covenant", "alianza")
+
+
+def test_a_mistake_in_another_languages_file_refuses_no_entry(tmp_path: Path) -> None:
+    """Refused after the file was written, the entry would be in it twice at the second try."""
+    made = dictionary(tmp_path)
+    (tmp_path / "glossary.en-fr.toml").write_text("term = [")
+    _, text = made.glossaries.add("es", "covenant", "alianza", NOW)
+    assert written(made) == ["alianza"]
+    assert made.glossaries.own("es").read_text() == text
+    made.glossaries.remove("es", text)
+    assert written(made) == ["pacto"]
