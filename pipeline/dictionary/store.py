@@ -272,7 +272,9 @@ class Dictionary:
             raise _unreadable(file, error) from None
 
     def _modified(self) -> dict[Path, float]:
-        return {file: _modified_s(file) for file in (*self._files, *self.glossaries.files)}
+        glossaries = (self.glossaries, *self._other_glossaries.values())
+        files = (file for store in glossaries for file in store.files)
+        return {file: _modified_s(file) for file in (*self._files, *files)}
 
 
 def _put_in_place(file: Path, content: str) -> None:

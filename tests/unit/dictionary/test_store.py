@@ -522,3 +522,11 @@ def test_the_churchs_own_rules_hold_in_every_spoken_language(tmp_path: Path) -> 
     dictionary.load()
     assert dictionary.glossaries_of("es").of("en").find("La gracia de Dios.")
     assert not dictionary.glossaries.of("en").find("La gracia de Dios.")
+
+
+def test_the_glossary_of_each_spoken_language_is_watched(tmp_path: Path) -> None:
+    flags = {"translate.source": ["en", "es"], "session.directory": str(tmp_path)}
+    dictionary = Dictionary(load(flags=flags).settings)
+    assert not dictionary.changed()
+    (tmp_path / "glossary.es-en.toml").write_text('term = [{ say = "gracia", write = "grace" }]\n')
+    assert dictionary.changed()
