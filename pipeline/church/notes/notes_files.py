@@ -21,11 +21,13 @@ NOTES = "notes.toml"
 _MOST_BYTES = 20_000_000
 _MOST_CHARACTERS = 300_000
 _MOST_PAGES = 100
-_WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
-_NO_TEXT = re.compile("[\0-\x08\x0e-\x1f\x7f\ud800-\udfff]")
-"""Control characters and halves of characters: no file can be written with them in it."""
 _END = "\n"
 """Of a paragraph."""
+_WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+_GAPS = {f"{_WORD}tab": " ", f"{_WORD}br": _END, f"{_WORD}cr": _END, f"{_WORD}noBreakHyphen": "-"}
+"""Elements of Word that stand for a character; without it the words beside it would be one."""
+_NO_TEXT = re.compile("[\0-\x08\x0e-\x1f\x7f\ud800-\udfff]")
+"""Control characters and halves of characters: no file can be written with them in it."""
 _MARKS = re.compile(r"^[ \t]*+(?:#{1,6}\s+|[-*+>]\s+|\d+\.\s+)|[*_`]{1,3}", re.MULTILINE)
 _FIX = "Save it again, as .docx or as plain text, and add that."
 
@@ -138,6 +140,9 @@ class _Paragraphs:
 
     def start(self, tag: str, _: Mapping[str, str]) -> None:
         self._is_text = tag == f"{_WORD}t"
+        # A tab stop of a paragraph has the same name: it stands before all text, where no space is.
+        if tag in _GAPS and self._pieces[-1] != _END:
+            self._pieces.append(_GAPS[tag])
         # The paragraphs of a text box are inside of another paragraph.
         if tag == f"{_WORD}p" and self._pieces[-1] != _END:
             self._pieces.append(_END)
@@ -183,7 +188,8 @@ _READERS: Mapping[str, Callable[[bytes, str], str]] = {
 def read_notes(path: Path) -> Notes:
     """Read what was drawn out of notes. Raises NotesError."""
     try:
-        content = path.read_text("utf-8")
+        # -sig: some editors on Windows put a mark before the first line, and TOML knows none.
+        content = path.read_text("utf-8-sig")
     except FileNotFoundError:
         fix = "Add some with `stark-translate notes add FILE`."
         raise NotesError("notes-missing", f"{path}: there are no notes.", fix) from None

@@ -186,3 +186,17 @@ def test_what_was_drawn_out_is_kept_and_read(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(NotesError, match="notes-unwritable"):
         write_notes(tmp_path / "file" / "notes.toml", "")
+
+
+def test_what_stands_for_a_character_in_word_parts_words(tmp_path: Path) -> None:
+    body = (
+        '<w:p><w:pPr><w:tabs><w:tab w:val="left"/></w:tabs></w:pPr><w:r><w:t>Romans</w:t><w:tab/>'
+        "<w:t>8:28</w:t><w:br/><w:t>covenant = pacto</w:t><w:noBreakHyphen/><w:t>x</w:t></w:r></w:p>"
+    )
+    assert read(docx(tmp_path / "a.docx", body=body)) == "Romans 8:28\ncovenant = pacto-x"
+
+
+def test_notes_corrected_with_an_editor_of_windows_are_read(tmp_path: Path) -> None:
+    file = tmp_path / "notes.toml"
+    file.write_text('\ufeffnames = ["Boaz"]\r\n', encoding="utf-8")
+    assert read_notes(file).names == ("Boaz",)
