@@ -37,8 +37,11 @@ _TAGS = re.compile(r"(<[^<>]*>)")
 # Where words that the translators added begin or end: some publishers leave out the space there.
 _ADDED = "\0"
 _GLUED = re.compile(rf"(?<=\w){_ADDED}(?=\w)")
-_NOTE = re.compile(r"\\(fe?|x|rq)\b(?!\*)")
-_HEADINGS = re.compile(r"\\(?:s\d?|r|d|mt\d?|ms\d?|h|toc\d?|rem|cl|cd)\b[^\n]*")
+_NOTES = ("f", "fe", "ef", "x", "ex", "rq", "fig", "va", "vp")
+# Captions of pictures and verse numbers of other editions end as notes do, and nobody reads them.
+_NOTE = re.compile(rf"\\({'|'.join(_NOTES)})\b(?!\*)")
+# Headings within a chapter: who speaks (sp), the letters of an acrostic psalm (qa), ranges (mr, sr).
+_HEADINGS = re.compile(r"\\(?:s\d?|sp|sr|qa|r|d|mt\d?|ms\d?|mr|h|toc\d?|rem|cl|cd)\b[^\n]*")
 _ATTRIBUTES = re.compile(r"\|[^\\\n]*+(\\?)")
 _MARKER = re.compile(r"\\\+?[a-z]+\d?\*?")
 _VERSE = re.compile(r"\\v\s++(\d++)(?:[-,]\d++)?\S*+\s++")
@@ -202,7 +205,7 @@ def _no_attribute(found: re.Match[str]) -> str:
 
 def _without_notes(text: str) -> str:
     """Return USFM without its notes; one that does not end stays."""
-    ends = {kind: text.rfind(f"\\{kind}*") for kind in ("f", "fe", "x", "rq")}
+    ends = {kind: text.rfind(f"\\{kind}*") for kind in _NOTES}
     pieces, at = [], 0
     for note in _NOTE.finditer(text):
         if at <= note.start() < ends[note[1]]:

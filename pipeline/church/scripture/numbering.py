@@ -15,12 +15,11 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from pipeline.church.scripture import editions
-from pipeline.church.scripture.books import VERSES
+from pipeline.church.scripture.books import PSALMS, VERSES
 from pipeline.church.scripture.editions import VerseId
 from pipeline.core.errors import UsageError
 from pipeline.core.resources import bundled
 
-_PSALMS = 19
 _KINDS = ("cut", "join", "reword", "add")
 
 
@@ -151,7 +150,7 @@ def _by_order(book: Mapping[VerseId, str]) -> dict[VerseId, str]:
     contiguous = [(number, c, v) for c in sorted(counts) for v in range(1, counts[c] + 1)]
     if here != contiguous or here == (wanted := editions.canon(number)):
         return {}
-    if number == _PSALMS:
+    if number == PSALMS:
         more = {psalm: counts[psalm] - last for psalm, last in enumerate(VERSES[number - 1], 1)}
         if set(more.values()) <= {0, 1, 2}:
             here = [place for place in here if place[2] > more.get(place[1], 0)]

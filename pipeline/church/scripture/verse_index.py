@@ -87,9 +87,10 @@ class VerseIndex:
         pairs = {a * _WORDS + b for a, b in pairwise(words) if a >= 0 <= b}
         wanted = np.array(sorted(pairs), np.int64)
         at = np.searchsorted(self.keys, wanted)
-        at = at[at < len(self.keys)]
-        # searchsorted tells where a pair would stand, whether it is there or not.
-        at = at[np.isin(self.keys[at], wanted)]
+        at, wanted = at[at < len(self.keys)], wanted[at < len(self.keys)]
+        # searchsorted tells where a pair would stand, whether it is there or not. Each is compared
+        # with its own pair: a lacking one would else count the next one, if said too, once more.
+        at = at[self.keys[at] == wanted]
         lists = [self.postings[self.starts[i] : self.starts[i + 1]] for i in at]
         lists = [each for each in lists if len(each) <= _COMMON]
         if not lists:
@@ -120,7 +121,7 @@ def build(
             texts.append(np.array(ids, np.int32))
             verses.append(book * 1_000_000 + chapter * 1000 + verse)
     if not texts or len(vocabulary) >= _WORDS:
-        raise VersesError("verses-empty", "There is no English text to build an index from.")
+        raise VersesError("verses-empty", "There is no text that an index could be built from.")
     lengths = np.array([len(text) for text in texts])
     words = np.concatenate(texts)
     owners = np.repeat(np.arange(len(texts), dtype=np.int32), lengths)

@@ -144,3 +144,21 @@ def test_more_than_a_bible_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     bomb = f'<!DOCTYPE a [<!ENTITY b "{"x" * 100}">]><osis>{"&b;" * 20}</osis>'
     with pytest.raises(VersesError, match=r"a\.xml is too large for a Bible"):
         parse(bomb, "a.xml")
+
+
+def test_headings_and_captions_within_a_chapter_of_usfm_are_no_part_of_a_verse() -> None:
+    text = """\\id PSA
+\\c 119
+\\q1 \\v 8 I will keep your statutes.
+\\qa Beth
+\\q1 \\v 9 How can a young man \\fig A young man|src="a.jpg"\\fig* keep his way?
+\\sp The Beloved
+\\mr (Psalms 1-41)
+\\sr (Psalms 1-41)
+\\q1 \\v 10 \\va 11\\va* \\vp 10b\\vp* With my whole heart.
+"""
+    assert parse(text, "a.usfm") == {
+        (19, 119, 8): "I will keep your statutes.",
+        (19, 119, 9): "How can a young man keep his way?",
+        (19, 119, 10): "With my whole heart.",
+    }

@@ -110,3 +110,12 @@ def test_no_text_and_no_room_are_told(tmp_path: Path) -> None:
     with pytest.raises(VersesError) as error:
         verse_index.build([edition], tmp_path / "file" / "en")
     assert error.value.code == "verses-unwritable"
+
+
+def test_a_pair_that_no_verse_has_does_not_count_the_next_pair_twice(tmp_path: Path) -> None:
+    # Numbers of words in their order: "a c" would stand right before "a d".
+    texts = ["b c", "a d", "e f g", "h i j"]
+    verses = {(1, 1, verse): text for verse, text in enumerate(texts, 1)}
+    index = verse_index.build([Edition("mine", "en", "", "", verses)], tmp_path / "index")
+    said = index.ids("a c x a d x e f g".split())
+    assert [index.reference(n).verse for n in index.candidates(said, 2)] == [3, 2]
