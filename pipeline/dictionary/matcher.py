@@ -15,6 +15,7 @@ from functools import lru_cache
 from typing import TypeAlias
 
 from pipeline.core.types import Correction, Transcript
+from pipeline.dictionary.inflection import with_s
 from pipeline.dictionary.rules import ANY_NUMBER, Rule, key, parse_rules
 from pipeline.text.words import WORD
 
@@ -222,13 +223,7 @@ def _inflected(phrase: str, write: str) -> Iterator[tuple[str, str]]:
     yield f"{phrase}'s", f"{write}'s"
     is_name = _has_capital(write.rsplit(maxsplit=1)[-1])
     if not (is_name or phrase.endswith("s") or write.endswith("s")):
-        yield _plural(phrase), _plural(write)
-
-
-def _plural(noun: str) -> str:
-    if re.search(r"(?:x|z|ch|sh)$", noun):
-        return f"{noun}es"
-    return re.sub(r"([^aeiou])y$", r"\1ie", noun) + "s"
+        yield with_s(phrase), with_s(write)
 
 
 @lru_cache(maxsize=1024)  # hundreds of rules name the same few lists
