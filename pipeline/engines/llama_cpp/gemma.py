@@ -21,7 +21,7 @@ from pipeline.engines.llama_cpp.gemma_terms import Answer, AnswerScorer, repair_
 from pipeline.engines.output import WholeWords, growing, join, one_line
 from pipeline.engines.protocols import PLAIN, TranslationRequest, never, until_deadline
 from pipeline.engines.specification import setting
-from pipeline.engines.term_repair import lacking
+from pipeline.engines.term_repair import Repaired, lacking
 from pipeline.text import repetition, sentences
 
 log = structlog.get_logger()
@@ -265,7 +265,13 @@ class Gemma:
         made = written.tokens
         kept = repetition.cut(made, written.loop, repeats) if written.loop else made
         answer = Answer(source, prompt, kept, self._text(kept), written.mean)
-        done = repair_answer(self._llama, answer, wanted, encode=self._as_answer, check=check)
+        try:
+            done = repair_answer(self._llama, answer, wanted, encode=self._as_answer, check=check)
+        except EngineCancelledError:
+            raise
+        # The deadline came while a term was put in: the answer that is written must not be lost.
+        except EngineError:
+            done = Repaired(answer.text)
         found: tuple[Alternative, ...] = ()
         is_unsure = written.whole_mean < _SURE
         if rivals is not None and written.stopped == "end" and is_quick and is_unsure:

@@ -105,6 +105,9 @@ def _serve(channel: Channel) -> None:
         engine.load()
     except MemoryError as error:
         _end_without_memory(error)
+    except OSError as error:
+        # `main` takes one for the end of the socket; a library that is missing would go unsaid.
+        raise RuntimeError(str(error)) from error
     except StarkError as error:
         _end_if_without_memory(error)
         # A missing file or a wrong setting is reported as it is; here the library has spoken.

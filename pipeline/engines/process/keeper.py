@@ -333,6 +333,8 @@ class KeptProcess:
                 continue
             look_s = now_s + _MEMORY_S
             self.memory_bytes = child.memory_bytes()
+            # A first look that failed counts nothing, and the whole model is no growth.
+            self.loaded_bytes = self.loaded_bytes or self.memory_bytes
             grown = self.memory_bytes - self.loaded_bytes
             if self._growth_bytes and grown > self._growth_bytes:
                 words = f"had grown by {human_size(grown)} and was ended"

@@ -67,5 +67,16 @@ def _rooms(group: Path) -> list[int]:
     for folder in (group, *group.parents):
         with suppress(OSError, ValueError):  # "max" is no limit
             limit = int((folder / "memory.max").read_text())
-            rooms.append(max(0, limit - int((folder / "memory.current").read_text())))
+            held = int((folder / "memory.current").read_text()) - _files_cached(folder)
+            rooms.append(max(0, limit - held))
     return rooms
+
+
+def _files_cached(group: Path) -> int:
+    """Return how much of a group's memory is files read or written, which the kernel gives back."""
+    with suppress(OSError, ValueError):
+        for line in (group / "memory.stat").read_text().splitlines():
+            # The active files are left out: a model that is mapped and in use is among them.
+            if line.startswith("inactive_file "):
+                return int(line.split()[1])
+    return 0

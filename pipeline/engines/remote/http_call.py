@@ -69,7 +69,7 @@ class HttpCall:
         self._tls = tls
         self._said: queue.SimpleQueue[_Said] = queue.SimpleQueue()
         self._is_closed = False
-        self._connection: http.client.HTTPConnection | None = None
+        self._socket: socket.socket | None = None
         # Without a name and a password: it is part of messages.
         self._where = base.netloc.rpartition("@")[2]
         Thread(self._run, "http call", failed=self._broke).start()
@@ -88,12 +88,12 @@ class HttpCall:
 
     def close(self) -> None:
         """End it, whatever it is at: a server that still writes notices, and stops."""
+        # In this order: the other thread sets the socket first and looks for this flag second.
         self._is_closed = True
-        connection = self._connection
         # A read in the other thread returns at once; closing the file under it would not do that.
-        if connection is not None and isinstance(connection.sock, socket.socket):
+        if self._socket is not None:
             with suppress(OSError):
-                connection.sock.shutdown(socket.SHUT_RDWR)
+                self._socket.shutdown(socket.SHUT_RDWR)
 
     def _next(self, check: Check) -> Head | bytes | None:
         while True:
@@ -115,9 +115,13 @@ class HttpCall:
 
     def _run(self) -> None:
         try:
-            self._connection = connection = self._connect()
+            connection = self._connect()
+            # Kept here: the connection drops it with the head of an answer that is the last one.
+            self._socket = connection.sock
             try:
-                self._exchange(connection)
+                # Who gave up while it connected does not want a model to begin.
+                if not self._is_closed:
+                    self._exchange(connection)
             finally:
                 connection.close()
         except (OSError, http.client.HTTPException) as error:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import math
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 
 from pipeline.core.resources import bundled
 from pipeline.dictionary.glossary import Glossary, compile_glossary, parse_terms
 from pipeline.engines.llama_cpp.gemma import Gemma
-from pipeline.engines.llama_cpp.gemma_terms import AnswerScorer
+from pipeline.engines.llama_cpp.gemma_terms import AnswerScorer, repair_answer
 from pipeline.engines.protocols import TranslationRequest
+from pipeline.engines.term_repair import Repaired
 from pipeline.models.resolve import resolve
 from tests.support.needs import needs_file
 
@@ -39,6 +44,26 @@ def test_a_missing_word_is_put_in_where_the_model_nearly_said_it(
     assert (repaired.term, repaired.written) == ("tomb", "tumba")
     assert made.text == plain.text.replace(repaired.found, "tumba")
     assert gemma.translate(SAID).text == plain.text  # nothing is left of it for the next one
+
+
+@pytest.mark.slow
+def test_a_deadline_within_a_repair_leaves_the_answer_as_it_was_written(
+    gemma: Gemma, glossary: Glossary, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = gemma.translate(SAID)
+
+    def late(*given: Any, **named: Any) -> Repaired:
+        monkeypatch.setattr("pipeline.engines.protocols.time", SimpleNamespace(monotonic=inf))
+        return repair_answer(*given, **named)
+
+    monkeypatch.setattr("pipeline.engines.llama_cpp.gemma.repair_answer", late)
+    made = gemma.translate(SAID, TranslationRequest(wanted=glossary.find(SAID)))
+    assert (made.text, made.repairs) == (plain.text, ())
+
+
+def inf() -> float:
+    """Return a time behind every deadline."""
+    return math.inf
 
 
 def test_without_terms_nothing_is_evaluated_twice(gemma: Gemma, glossary: Glossary) -> None:

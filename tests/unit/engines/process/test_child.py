@@ -125,6 +125,22 @@ def test_an_error_keeps_its_kind_its_code_and_its_fix(monkeypatch: pytest.Monkey
     }
 
 
+def test_a_file_that_loading_lacks_is_no_end_of_the_socket(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The process would end without a word about it."""
+
+    def fail(*_: object, **__: object) -> None:
+        raise OSError("libgomp.so.1: cannot open shared object file")
+
+    monkeypatch.setattr(Gemma, "load", fail)
+    ours, its = map(Channel, socket.socketpair())
+    description = {"engine": SPEC.as_json(), "niceness": 0, "oom_score_adj": 0, "log_level": 20}
+    ours.send(description, patience=Patience())
+    with pytest.raises(RuntimeError, match=r"libgomp\.so\.1"):
+        _serve(its)
+    ours.close()
+    its.close()
+
+
 @pytest.mark.parametrize(
     "error",
     [

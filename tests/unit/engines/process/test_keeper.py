@@ -19,7 +19,7 @@ from pipeline.core.errors import EngineError, EngineGoneError, ModelCrashError, 
 from pipeline.core.threads import watched
 from pipeline.engines.process.deaths import Supervision
 from pipeline.engines.process.engine_process import TranslatorProcess
-from pipeline.engines.specification import EngineSpec
+from pipeline.engines.specification import QUICK, EngineSpec
 from pipeline.models import integrity
 from pipeline.models.crash_history import CrashHistory
 from tests.support.engine_processes import (
@@ -198,6 +198,32 @@ def test_one_that_grows_too_large_is_replaced(
     wait_for(lambda: kept.process.pid not in {None, before})
     assert "engine-too-large" in kept.codes
     assert "MB" in kept.faults[0][1]
+
+
+def test_one_whose_memory_could_not_be_seen_at_first_has_not_grown_by_all_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Child:
+        """It has loaded while no descriptor was left to look at it."""
+
+        gpu_layers, is_over = 0, False
+        looks, causes = 3, 0
+
+        def pump(self, _: float) -> bool:
+            self.looks -= 1
+            return self.looks > 0
+
+        def memory_bytes(self) -> int:
+            return 2_000_000_000
+
+        def kill(self, _: object) -> None:
+            self.causes += 1
+
+    monkeypatch.setattr("pipeline.engines.process.keeper._MEMORY_S", 0.0)
+    engine = EngineSpec("marian", "marian", tmp_path, {})
+    process, child = TranslatorProcess(engine, QUICK, growth_bytes=1_500_000_000), Child()
+    process._tend(child)  # type: ignore[arg-type]
+    assert (child.causes, process.loaded_bytes) == (0, 2_000_000_000)
 
 
 def test_a_death_while_nobody_asks_is_mended_and_leaves_no_descriptor_and_no_thread(

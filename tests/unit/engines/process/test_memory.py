@@ -47,4 +47,8 @@ def test_a_control_group_leaves_what_the_narrowest_around_it_leaves(tmp_path: Pa
     (inner.parent / "memory.max").write_text("500\n")
     (inner.parent / "memory.current").write_text("200\n")
     assert min(_rooms(inner)) == 300
+    # A model that has just been pulled fills the group, and is no want of memory.
+    (inner.parent / "memory.current").write_text("500\n")
+    (inner.parent / "memory.stat").write_text("anon 150\nfile 350\ninactive_file 250\n")
+    assert min(_rooms(inner)) == 250
     assert 0 < free_bytes() < 2**63

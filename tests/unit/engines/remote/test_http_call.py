@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import socket
 import ssl
 import threading
@@ -98,6 +99,41 @@ def test_one_that_answers_without_end_is_stopped() -> None:
     with scripted(answers(200, b"x" * 300_000, "text/plain")) as server:
         error = refused(server.url)
     assert (error.code, "without end" in error.message) == ("server-nonsense", True)
+
+
+def test_closed_it_leaves_a_server_that_has_begun_and_is_silent() -> None:
+    """Not at its next word: a server may have the request wait for its turn."""
+    with socket.create_server(("127.0.0.1", 0)) as door:
+        with closing(call(f"http://127.0.0.1:{door.getsockname()[1]}/v1")) as made:
+            connection, _ = door.accept()
+            connection.sendall(
+                b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Type: text/event-stream\r\n\r\n"
+            )
+            assert made.head(go_on).status == 200
+        assert heard_until_the_end(connection).startswith(b"POST /v1/completions")
+
+
+def test_closed_while_it_connects_it_asks_for_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    connected, may_go_on = http.client.HTTPConnection.connect, threading.Event()
+
+    def connect(self: http.client.HTTPConnection) -> None:
+        connected(self)
+        may_go_on.wait(PATIENT_S)
+
+    monkeypatch.setattr(http.client.HTTPConnection, "connect", connect)
+    with socket.create_server(("127.0.0.1", 0)) as door:
+        made = call(f"http://127.0.0.1:{door.getsockname()[1]}/v1")
+        connection, _ = door.accept()
+        made.close()
+        may_go_on.set()
+        assert heard_until_the_end(connection) == b""
+
+
+def heard_until_the_end(connection: socket.socket) -> bytes:
+    """Return all that the other side has sent; TimeoutError where it does not go."""
+    connection.settimeout(5.0)
+    with connection:
+        return b"".join(iter(lambda: connection.recv(65536), b""))
 
 
 class TestTls:
