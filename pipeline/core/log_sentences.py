@@ -5,6 +5,7 @@ The line itself stays as it is, a name with its fields, for systemd and for prog
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from string import Formatter
 from typing import Any
@@ -121,6 +122,9 @@ SENTENCES: Mapping[str, Sequence[str]] = {
 A field with ".0" behind it is only asked for.
 """
 
+# A field may bring its own full stop. An ellipsis stays, and so does the path "../notes".
+_TWO_STOPS = re.compile(r"(?<!\.)\.\.(?!\S)")
+
 
 def sentence(name: str, fields: Mapping[str, Any]) -> str:
     """Return the sentence of a log line, "" for one that says nothing to people.
@@ -152,4 +156,4 @@ def _said(value: object) -> str:
 
 def _begun(text: str) -> str:
     """Return a text that begins as a sentence does, without two full stops at a seam."""
-    return (text[:1].upper() + text[1:]).replace("..", ".")
+    return _TWO_STOPS.sub(".", text[:1].upper() + text[1:])

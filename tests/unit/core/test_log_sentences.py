@@ -71,3 +71,8 @@ def test_every_line_has_its_sentence_that_names_what_the_line_brings() -> None:
 )  # fmt: skip
 def test_sentences(name: str, fields: dict[str, object], said: str) -> None:
     assert sentence(name, fields) == said
+
+
+def test_a_path_above_the_current_folder_stays_as_it_is() -> None:
+    said = sentence("not read", {"error": "../sermons/a.wav is damaged..."})
+    assert said.endswith("of its own: ../sermons/a.wav is damaged...")
