@@ -268,7 +268,12 @@ def _expanded(negation: Mapping[str, Any]) -> dict[str, Any]:
             pattern = pattern.replace(name, part)
         return pattern
 
-    lists = {key: each for key, each in negation.items() if key != "parts"}
+    lists = {
+        # A single expression is a string, which a loop would take apart into letters.
+        key: [each] if isinstance(each, str) else each
+        for key, each in negation.items()
+        if key != "parts"
+    }
     return {key: [whole(pattern) for pattern in each] for key, each in lists.items()}
 
 

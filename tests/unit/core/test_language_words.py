@@ -60,3 +60,10 @@ def test_parts_of_expressions_are_put_in_the_place_of_their_names() -> None:
     negation = read_words(text).negation
     assert negation
     assert negation.strong == re.compile(r"(?<!\bun )pas\b|ne ", re.IGNORECASE)
+
+
+def test_one_expression_of_negation_needs_no_list() -> None:
+    negation = read_words("[negation]\nstrong = '\\bkhông\\b'\nany = ['\\bkhông\\b']").negation
+    assert negation
+    assert negation.strong.search("tôi không đi")
+    assert not negation.strong.search("hông")
