@@ -31,6 +31,10 @@ LOAD_CRASHES = 3
 # A reboot may have cured it: memory that was short, a driver that hung.
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
 
+# One for all: each engine's keeper thread has a history of its own over the same file, and what it
+# writes is what it has read plus its own model.
+_writing = threading.Lock()
+
 
 @dataclass(frozen=True, slots=True)
 class Crashes:
@@ -46,7 +50,6 @@ class CrashHistory:
 
     def __init__(self, file: Path) -> None:
         self._file = file
-        self._writing = threading.Lock()
 
     def of(self, model: Path) -> Crashes | None:
         """Return a model's crashes, None if there are none or its files have changed since."""
@@ -69,16 +72,15 @@ class CrashHistory:
     def note(self, model: Path, reason: str) -> None:
         """Note one more crash of a model."""
         utc = datetime.now(UTC).isoformat(timespec="seconds")
-        with self._writing:
+        with _writing:
             before = self.of(model)
             crashes = Crashes((before.count if before else 0) + 1, utc, reason)
             entry = {"state": _state(model), "crashes": asdict(crashes)}
-            # Read again: several engines have one file.
             self._write(self._entries() | {str(model): entry})
 
     def forget(self, model: Path) -> None:
         """Forget a model's crashes, since it loads."""
-        with self._writing:
+        with _writing:
             entries = self._entries()
             if entries.pop(str(model), None) is not None:
                 self._write(entries)

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
+import threading
+import time
 from pathlib import Path
 
 import pytest
 
+from pipeline.core.files import write_whole
+from pipeline.models import crash_history
 from pipeline.models.crash_history import CrashHistory
 
 
@@ -89,3 +93,26 @@ def test_a_folder_that_cannot_be_written_remembers_nothing(tmp_path: Path, model
     file = tmp_path / "file" / "crashes.json"
     CrashHistory(file).note(model, "crashed")
     assert crashes(file, model) == 0
+
+
+def test_two_engines_that_crash_at_once_are_both_remembered(
+    tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each engine has a history of its own over one file."""
+    file, other = tmp_path / "crashes.json", tmp_path / "other.gguf"
+    other.write_bytes(b"GGUF")
+
+    def write_slowly(path: Path, content: bytes) -> None:
+        time.sleep(0.05)
+        write_whole(path, content)
+
+    monkeypatch.setattr(crash_history, "write_whole", write_slowly)
+    threads = [
+        threading.Thread(target=CrashHistory(file).note, args=(each, "crashed"))
+        for each in (model, other)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (crashes(file, model), crashes(file, other)) == (1, 1)
