@@ -203,11 +203,11 @@ def _read(library: ModelLibrary) -> dict[str, bool]:
 def own_window_s(model: Path, library: ModelLibrary) -> float:
     """Return the shortest window, in seconds, that costs the model in this folder no accuracy.
 
-    The registry tells, for pulled models; one that `learn hear` has made tells of itself with
-    which window it was proved. 30, Whisper's own, where nobody
-    has measured. Raises ModelError (registry-broken).
+    The registry tells it for pulled models; a model that `learn hear` has made tells it in its
+    proof. 30, Whisper's own, where nobody has measured. Raises ModelError (registry-broken).
     """
-    if model == resolve("stt", STARTER):
+    # Not `resolve`: a damaged starter would be an error here, for a recognizer that is not it.
+    if (starter := shipped("stt", STARTER)) and model == starter.folder:
         return _STARTER_S
     if (proved := _proved_s(model / PROOF)) is not None:
         return proved

@@ -62,12 +62,12 @@ def _used(role: Role, engine: str, name: str, library: ModelLibrary) -> ModelUse
         model = resolve(role, name, library)
         weights = _weights(model)
         size = weights.stat().st_size
-    except (ModelError, OSError):
+        hashed = {file: known.sha256 for file, known in known_files(model)}.get(weights, "")
+        # What was pulled has its hash in its manifest already: only others are read.
+        if not hashed and size <= _AT_A_START_BYTES:
+            hashed = digest(weights, "sha256", nobody)
+    except (ModelError, OSError):  # the engine will say what is wrong with it
         return None
-    hashed = {file: known.sha256 for file, known in known_files(model)}.get(weights, "")
-    # What was pulled has its hash in its manifest already: only others are read.
-    if not hashed and size <= _AT_A_START_BYTES:
-        hashed = digest(weights, "sha256", nobody)
     return ModelUsed(engine=engine, setting=name, file=weights.name, size_bytes=size, sha256=hashed)
 
 

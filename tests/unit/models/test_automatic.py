@@ -12,6 +12,7 @@ from pipeline.config.schema import Settings
 from pipeline.core.errors import ConfigError, ModelError
 from pipeline.core.resources import bundled
 from pipeline.engines.process.factory import recognizer_spec
+from pipeline.models import registry
 from pipeline.models.automatic import (
     FIRST,
     FULL_S,
@@ -319,3 +320,11 @@ def test_a_trained_model_has_the_window_it_was_proved_with(
 ) -> None:
     (tmp_path / "proof.json").write_text(proof)
     assert own_window_s(tmp_path, ModelLibrary()) == window_s
+
+
+def test_a_starter_that_is_missing_is_no_matter_to_another_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(registry, "bundled", lambda *parts: tmp_path.joinpath("none", *parts))
+    monkeypatch.setattr(ModelLibrary, "known", {})
+    assert own_window_s(tmp_path, ModelLibrary(tmp_path)) == FULL_S

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.models.identity import advice, fingerprint
+from pipeline.config.loader import load
+from pipeline.models.identity import advice, fingerprint, used_models
 from pipeline.models.registry import Role
 from pipeline.models.resolve import resolve
 
@@ -32,3 +33,11 @@ def test_a_model_that_ships_comes_with_the_command_that_finds_a_better_one(
 ) -> None:
     assert "stark-translate setup" in advice(resolve(role, name))
     assert advice(tmp_path / "whisper-base") == ""
+
+
+def test_a_model_that_cannot_be_read_is_left_to_its_engine(tmp_path: Path) -> None:
+    model = tmp_path / "whisper"
+    (model / "model.bin").mkdir(parents=True)  # found, and not readable
+    settings = load(flags={"stt.model": str(model)}).settings
+    assert "stt" not in {each.engine for each in used_models(settings)}
+    assert str(model) not in {each.setting for each in used_models(settings)}
