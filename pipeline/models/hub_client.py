@@ -111,6 +111,7 @@ def _stream(file: HubFile, target: Path, watch: PullProgress) -> None:
             hub.hf_raise_for_status(answer)
             if have and answer.status_code == 200:  # the whole file, not the rest of it
                 out.truncate(0)
+                out.seek(0)  # truncating leaves the position, of which `tell` makes the length
                 watch.on_bytes(-have)
             try:
                 for chunk in answer.iter_bytes():

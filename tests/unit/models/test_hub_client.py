@@ -6,6 +6,7 @@ import errno
 import hashlib
 import random
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -195,3 +196,34 @@ def test_the_page_is_that_of_the_hub_in_use(monkeypatch: pytest.MonkeyPatch) -> 
     assert "https://huggingface.co/o/n/tree/main" in missing_file("o/n", "main", "f").fix
     monkeypatch.setenv("HF_ENDPOINT", "http://mirror/")
     assert "http://mirror/o/n/tree/main" in missing_file("o/n", "main", "f").fix
+
+
+class Answering:
+    """A session whose server sends the whole file, whatever was asked for; a few bytes come first.
+
+    It is its own answer.
+    """
+
+    status_code = 200
+
+    @contextmanager
+    def stream(self, *_: object, **__: object) -> Iterator[Answering]:
+        yield self
+
+    def raise_for_status(self) -> None:
+        pass
+
+    def iter_bytes(self) -> Iterator[bytes]:
+        yield LARGE[:100]
+        yield LARGE[100:]
+
+
+def test_starting_anew_near_the_end_is_not_taken_for_too_much(
+    hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "model.bin").write_bytes(LARGE[:-1])
+    monkeypatch.setattr("huggingface_hub.get_session", Answering)
+    # The first try has to do: nothing has been lost on the way.
+    monkeypatch.setattr(hub_client, "_WAITS_S", ())
+    get(described(hub, "model.bin"), tmp_path, tmp_path / "none", PullProgress())
+    assert (tmp_path / "model.bin").read_bytes() == LARGE
