@@ -16,12 +16,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import Self
 
+import structlog
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from pipeline.config.schema import Settings
 from pipeline.core.errors import ModelError, writing
 from pipeline.core.files import sync, try_lock
 from pipeline.models.registry import GGUF_ROLES, Model, Role, read_registry
+
+log = structlog.get_logger()
 
 MANIFEST = "manifest.json"
 _PARTIAL = ".partial"
@@ -182,27 +185,34 @@ class ModelLibrary:
         self.require_place(manifest.name)
         # Last of all files: a folder without a manifest is none of ours.
         (source / MANIFEST).write_text(manifest.model_dump_json(indent=2) + "\n", "utf-8")
-        folder = self.folder(manifest.name)
         # The old model is moved aside and deleted last: a kill at any point leaves whole folders.
-        old = self.partial(manifest.name) / "old"
-        shutil.rmtree(old, ignore_errors=True)
-        if folder.exists():
-            folder.rename(old)
-        source.rename(folder)
+        self._set_aside(manifest.name)
+        source.rename(self.folder(manifest.name))
         # The rename is on the disk before the old files go: a power cut leaves one of the two.
         sync(self.directory)
         shutil.rmtree(self.partial(manifest.name), ignore_errors=True)
 
     def remove(self, name: str) -> None:
         """Delete a model and its unfinished pull. Raises ModelError."""
-        folder, half = self.folder(name), self.partial(name)
-        folders = [folder] if (folder / MANIFEST).exists() else []
-        folders += [half] if half.is_dir() else []
-        if not folders:
+        half = self.partial(name)
+        is_here = (self.folder(name) / MANIFEST).exists()
+        if not is_here and not half.is_dir():
             raise ModelError("model-not-pulled", f"There is no {name} in {self.directory}.")
         with self.lock(name), self._writing():
-            for folder in folders:
-                shutil.rmtree(folder)
+            if is_here:
+                # A removal that is cut off could leave a folder without its manifest, which
+                # `require_place` takes for somebody else's: what is deleted is an unfinished pull.
+                half.mkdir(exist_ok=True)
+                self._set_aside(name)
+            shutil.rmtree(half)
+
+    def _set_aside(self, name: str) -> None:
+        """Move a model, if there is one, to where unfinished pulls are, in one step."""
+        old = self.partial(name) / "old"
+        # What an earlier kill has left there: a folder cannot be renamed to one that is not empty.
+        shutil.rmtree(old, ignore_errors=True)
+        if self.folder(name).exists():
+            self.folder(name).rename(old)
 
     def _writing(self) -> AbstractContextManager[None]:
         fix = "Run this as the user who owns it, or set models.directory to another folder."
@@ -217,7 +227,12 @@ class ModelLibrary:
             # Never deleted: two processes could hold locks on two files of one name.
             handle = os.open(file, os.O_RDWR | os.O_CREAT, 0o644)
         try:
-            if not try_lock(handle):
+            try:
+                is_locked = try_lock(handle)
+            except OSError as error:  # a network's file system may know no locks
+                log.warning("not locked", file=str(file), error=error.strerror)
+                is_locked = True
+            if not is_locked:
                 message = f"{name} is being pulled by another program."
                 raise ModelError("model-busy", message, "Wait until it is done.")
             yield

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import json
 from pathlib import Path
 
 import pytest
 
 from pipeline.core.errors import ModelError
+from pipeline.models import library
 from pipeline.models.library import ModelLibrary, digest, directory_of, nobody
 from tests.support.model_fixtures import REVISION, damage, pulled
 
@@ -145,3 +147,32 @@ def test_hashes(tmp_path: Path) -> None:
     assert digest(tmp_path / "a", "sha1", nobody, b"blob 6\0") == (
         "ce013625030ba8dba906f756967f9e9ca394464a"
     ), "as `git hash-object` says"
+
+
+def test_a_removal_that_is_cut_off_leaves_nothing_in_the_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pulled(tmp_path, "ours", "stt", {"model.bin": b"1"})
+    store = ModelLibrary(tmp_path)
+
+    def interrupted(folder: Path, **_: object) -> None:
+        for manifest in folder.rglob("manifest.json"):
+            manifest.unlink()
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as cut, pytest.raises(KeyboardInterrupt):
+        cut.setattr("shutil.rmtree", interrupted)
+        store.remove("ours")
+    store.require_place("ours")
+    store.remove("ours")
+    assert store.names() == store.halves() == []
+
+
+def test_a_disk_that_knows_no_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: int) -> bool:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(library, "try_lock", refuse)
+    pulled(tmp_path, "ours", "stt", {"model.bin": b"1"})
+    ModelLibrary(tmp_path).remove("ours")
+    assert ModelLibrary(tmp_path).names() == []
