@@ -298,20 +298,36 @@ def _not_accepted(ordered: Order) -> ModelError:
     )
 
 
+def _kept(ordered: Order, store: ModelLibrary) -> set[str]:
+    """Return the files of the older model that are linked and not fetched again."""
+    try:
+        manifest = store.manifest(ordered.name)
+    except ModelError:  # it is broken, and perhaps pulled anew for that
+        return set()
+    old = {file.path: file for file in manifest.files} if manifest else {}
+    # Size alone says nothing: two revisions of a model are often equally large.
+    return {
+        file.path
+        for file in (*ordered.files, *ordered.joined)
+        if file.sha256
+        and file.path in old
+        and old[file.path].sha256 == file.sha256
+        and (store.folder(ordered.name) / file.path).is_file()
+    }
+
+
 def _check_space(ordered: Order, folder: Path, store: ModelLibrary) -> None:
     """Check that the missing files fit on the disk. Raises ModelError (disk-short)."""
-    old = store.folder(ordered.name)
-    wanted: list[tuple[int, list[Path]]] = [
-        (size, [folder / path, old / path])
-        for path, size in (
-            *((file.path, file.size_bytes) for file in ordered.files),
-            *((file.path, file.size_bytes) for file in ordered.joined),
-        )
+    kept, cache = _kept(ordered, store), _wheel_cache(ordered, store)
+    files = [file for file in (*ordered.files, *ordered.joined) if file.path not in kept]
+    wanted = [(folder / file.path, file.size_bytes) for file in files]
+    wanted += [
+        (place(wheel, cache), wheel.size_bytes)
+        for wheel in ordered.wheels
+        if not kept.issuperset(wheel.parts.values())
     ]
-    cache = _wheel_cache(ordered, store)
-    wanted += [(wheel.size_bytes, [place(wheel, cache)]) for wheel in ordered.wheels]
-    here = [file.stat().st_size for _, places in wanted for file in places if file.is_file()]
-    need = sum(size for size, _ in wanted) - sum(here) + _SPARE_BYTES
+    here = [target.stat().st_size for target, _ in wanted if target.is_file()]
+    need = sum(size for _, size in wanted) - sum(here) + _SPARE_BYTES
     free = shutil.disk_usage(folder).free
     if need > free:
         raise ModelError(

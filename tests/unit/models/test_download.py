@@ -6,6 +6,7 @@ import random
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import huggingface_hub
 import pytest
@@ -298,6 +299,22 @@ class TestDisk:
         error = refused(store, "disk-short")
         assert str(store.directory) in error.message
         assert hub.asked("model.bin") == []
+
+    @pytest.mark.slow
+    def test_an_older_model_with_other_content_makes_no_room(
+        self, hub: Hub, store: ModelLibrary, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        pull(store)
+        hub.repositories["church/whisper"]["model.bin"] = WEIGHTS[::-1]
+        whole = 2_000_000_000
+        monkeypatch.setattr(download, "_SPARE_BYTES", whole)
+        usage = SimpleNamespace(free=whole + len(WEIGHTS) // 2)
+        monkeypatch.setattr(download.shutil, "disk_usage", lambda _: usage)
+        with pytest.raises(ModelError, match=r"\[disk-short\]"):
+            pull(store)
+        # What is the same needs no room.
+        hub.repositories["church/whisper"]["model.bin"] = WEIGHTS
+        assert pull(store).size_bytes > len(WEIGHTS)
 
     def test_a_folder_that_cannot_be_made(self, hub: Hub, tmp_path: Path) -> None:
         (tmp_path / "file").touch()
