@@ -68,7 +68,8 @@ def write(
     """
     file = file.resolve()  # a link stays one
     try:
-        old = file.read_bytes().decode("utf-8") if file.exists() else ""
+        # As the loader reads it: Notepad puts a mark before the text, which is left out from now on.
+        old = file.read_bytes().decode("utf-8-sig") if file.exists() else ""
         tomllib.loads(old)
     except OSError as error:
         raise ConfigError("config-unreadable", f"{file}: {error.strerror}.") from None

@@ -216,3 +216,11 @@ def test_a_power_cut_leaves_the_old_file_or_the_new_one(
         ("replace", "config.toml.tmp", "config.toml"),
         ("fsync", tmp_path.name, ""),
     ]
+
+
+def test_the_mark_that_windows_puts_before_a_text(tmp_path: Path) -> None:
+    """The loader reads such a file, so it can be edited as well."""
+    file = tmp_path / "config.toml"
+    file.write_bytes(b"\xef\xbb\xbf[stt]\r\nthreads = 2\r\n")
+    write(file, {"stt.threads": 4}, NOW)
+    assert file.read_bytes().removeprefix(b"\xef\xbb\xbf") == b"[stt]\r\nthreads = 4\r\n"
