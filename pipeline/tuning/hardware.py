@@ -39,12 +39,7 @@ def machine() -> Machine:
     time.sleep(_LOOK_S)
     return Machine(
         cpu=cpu_name(),
-        # Physical cores: two threads of one share its arithmetic units, which engines keep busy. A
-        # container may allow fewer.
-        cores=min(
-            psutil.cpu_count(logical=False) or psutil.cpu_count() or 1,
-            len(psutil.Process().cpu_affinity()),
-        ),
+        cores=_cores(),
         ram_bytes=memory.total,
         ram_free_bytes=memory.available,
         gpus=gpus(),
@@ -67,6 +62,15 @@ def parse_gpus(listed: str) -> tuple[Gpu, ...]:
             name, total, free = line.rsplit(",", 2)
             parsed.append(Gpu(name.strip(), int(total) << 20, int(free) << 20))
     return tuple(parsed)
+
+
+def _cores() -> int:
+    # Physical cores: two threads of one share its arithmetic units, which engines keep busy.
+    cores = psutil.cpu_count(logical=False) or psutil.cpu_count() or 1
+    process = psutil.Process()
+    # A container may allow fewer. psutil has no such method on macOS.
+    allowed = len(process.cpu_affinity()) if hasattr(process, "cpu_affinity") else cores
+    return min(cores, allowed)
 
 
 def _processor_s() -> tuple[float, float, float]:

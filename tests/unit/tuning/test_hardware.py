@@ -86,3 +86,10 @@ def test_lines_that_do_not_tell_are_left_out() -> None:
     assert parse_gpus("NVIDIA GB10, [N/A], [N/A]\nA, B, 10, 5\nhalf\n") == (
         Gpu("A, B", 10 << 20, 5 << 20),
     )
+
+
+@pytest.mark.usefixtures("short_look")
+def test_a_system_that_tells_no_affinity(monkeypatch: pytest.MonkeyPatch) -> None:
+    """psutil has no such method on macOS."""
+    monkeypatch.delattr(psutil.Process, "cpu_affinity")
+    assert machine().cores == (psutil.cpu_count(logical=False) or psutil.cpu_count() or 1)
