@@ -66,7 +66,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     with tempfile.TemporaryDirectory() as folder:
         for name in track(turns, "running", console=Console(stderr=True)):
             settings = [*arguments.set, *candidates[name]]
-            runs[name].append(run_live(material.audio, "realtime", settings, Path(folder)))
+            runs[name].append(run_live(material.audio, settings, Path(folder)))
         one, several = (cost(runs[name], arguments.langs) for name in candidates)
     rows = table(one, several)
     report_section.show(rows, TITLE)

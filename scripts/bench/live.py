@@ -5,11 +5,11 @@ from __future__ import annotations
 import resource
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import orjson
 import psutil
@@ -42,8 +42,6 @@ class LiveRun:
     """Every version of every caption, at the time of the recording."""
     cpu: float
     """CPU seconds of the program and its engines for each second of audio, loading left out."""
-    summary: Mapping[str, Any]
-    """summary.json."""
     painted: tuple[Sighting, ...] = ()
     """What a phone's page had painted and when; empty where none was open."""
 
@@ -54,15 +52,23 @@ class LiveRun:
 
 
 def run_live(
-    audio: Path, pace: str, settings: Sequence[str], folder: Path, *, with_glass: bool = False
+    audio: Path, settings: Sequence[str], folder: Path, *, with_glass: bool = False
 ) -> LiveRun:
-    """Play a recording to the program once. `settings` are KEY=VALUE.
+    """Play a recording to the program in real time. `settings` are KEY=VALUE.
 
     With `with_glass` a phone's page is open in a browser meanwhile, which takes its own share of
     the machine.
     """
     children_before_s = _children_s()
-    command = ["run", "--input", str(audio.resolve()), "--pace", pace, "--sessions", str(folder)]
+    command = [
+        "run",
+        "--input",
+        str(audio.resolve()),
+        "--pace",
+        "realtime",
+        "--sessions",
+        str(folder),
+    ]
     with ExitStack() as opened:
         program = opened.enter_context(started(*command, cwd=folder, **environment(settings)))
         display = Display(program.socket())
@@ -75,11 +81,10 @@ def run_live(
         # Before the browser ends: its share is not the program's.
         used_s = _children_s() - children_before_s
     cpu = (used_s - loaded_s) / (session.heard_s or 1.0)
-    summary = orjson.loads((session.folder / "summary.json").read_bytes())
     start_s = began_s(display.got, session.shown)
     seen = at_recording_time(display.got, session.shown)
     shown = at_the_glass(seen, painted, start_s)
-    return LiveRun(session.folder, seen, cpu, summary, shown)
+    return LiveRun(session.folder, seen, cpu, shown)
 
 
 def _glass(address: str, opened: ExitStack) -> Glass:

@@ -63,6 +63,16 @@ class Material:
         return read_recording(self.reference, "en", "es") if self.reference else None
 
 
+def named(name: str, folder: Path) -> Material:
+    """Return `sermon`, `pauses`, `voices` (joined in `folder`), or a FILE.flac of one's own.
+
+    Raises SessionError (reference-unreadable), AudioError.
+    """
+    if name == "voices":
+        return voices(bundled("demo", "voices"), folder)
+    return own(Path(name)) if name.endswith(".flac") else demo(name)
+
+
 def demo(name: str) -> Material:
     """Return the demo's `sermon` or `pauses`. Raises SessionError (reference-unreadable)."""
     return own(bundled("demo", f"{name}.flac"))

@@ -140,16 +140,15 @@ class Erasure:
         return self.partial + self.final + self.reopened
 
 
-def erasure(captions: Iterable[History], view: View, *, letters_only: bool = False) -> Erasure:
+def erasure(captions: Iterable[History], view: View) -> Erasure:
     """Count what was taken back of a session.
 
     Of each version the words behind its longest common beginning with the next one are erased
-    (Niehues et al. 2016; over the length of the final text Arivazhagan et al. 2020). With
-    `letters_only` a full stop that becomes a comma, or a capital letter, is no change.
+    (Niehues et al. 2016; over the length of the final text Arivazhagan et al. 2020).
     """
     partial = final = reopened = of = 0
     for caption in captions:
-        texts = [_words(view(each.message), letters_only) for each in caption.sightings]
+        texts = [view(each.message).split() for each in caption.sightings]
         of += len(texts[-1])
         first_final = caption.first_final
         for place, (old, new) in enumerate(pairwise(texts), 1):
@@ -170,9 +169,6 @@ class StandingWord:
     text: str
     at_s: float
     """When a display had it."""
-    heard_s: float
-    """How much of the recording that version was made of."""
-    caption: int
     place: int
     """The how manieth of its caption, from 0."""
     count: int
@@ -199,7 +195,7 @@ def standing(caption: History, view: View) -> list[StandingWord]:
             else:
                 stands[place] = False
     return [
-        StandingWord(word, at.at_s, at.message.end_s, caption.id, place, len(final))
+        StandingWord(word, at.at_s, place, len(final))
         for place, (word, at) in enumerate(zip(final, since, strict=True))
     ]
 
@@ -218,23 +214,6 @@ def diagonal_lags_s(caption: History, view: View) -> list[float]:
     ]
 
 
-def first_text_s(caption: History, view: View) -> float | None:
-    """Return how long after the utterance's start, pre-roll included, any text was there."""
-    shown = (each.at_s for each in caption.sightings if view(each.message).strip())
-    at_s = next(shown, None)
-    return None if at_s is None else at_s - caption.sightings[0].message.start_s
-
-
-def reopenings(caption: History) -> int:
-    """Return how often a caption became a partial again after a final."""
-    finals = [each.message.final for each in caption.sightings]
-    return sum(old and not new for old, new in pairwise(finals))
-
-
 def key(word: str) -> str:
     """Return a word as it is compared: without case and punctuation, unless that is all of it."""
     return " ".join(words(word)) or word
-
-
-def _words(text: str, letters_only: bool) -> list[str]:
-    return [key(word) for word in text.split()] if letters_only else text.split()

@@ -17,11 +17,11 @@ import argparse
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from statistics import fmean, median
-from typing import Any, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 from rich.console import Console
@@ -37,7 +37,6 @@ from pipeline.config.schema import Settings
 from pipeline.core import logs
 from pipeline.core.percentiles import nearest_rank
 from pipeline.core.reports import Report
-from pipeline.core.resources import bundled
 from pipeline.core.standing import Reopened
 from pipeline.core.types import (
     BLOCK_SAMPLES,
@@ -45,9 +44,7 @@ from pipeline.core.types import (
     AudioBlock,
     Caption,
     Pcm,
-    Recognition,
     Transcript,
-    Translation,
     Utterance,
 )
 from pipeline.daemon.captions.tracks import Tracks
@@ -55,14 +52,7 @@ from pipeline.dictionary.store import Dictionary
 from pipeline.engines.llama_cpp.decoding import Bias
 from pipeline.engines.llama_cpp.gemma import Gemma
 from pipeline.engines.process import factory
-from pipeline.engines.protocols import (
-    PLAIN,
-    Recognizer,
-    Scorer,
-    TranslationRequest,
-    Translator,
-    never,
-)
+from pipeline.engines.protocols import Recognizer, Scorer, Translator
 from pipeline.evaluation.accuracy import chrf_and_bleu
 from pipeline.models.automatic import own_pauses
 from pipeline.protocol.caption import CaptionMessage
@@ -76,19 +66,15 @@ from scripts.bench.report_section import is_explained, machine, markdown, write
 from scripts.bench.sightings import (
     History,
     Sighting,
-    View,
     committed,
     diagonal_lags_s,
     erasure,
     full,
     histories,
-    reopenings,
 )
 from scripts.bench.word_lag import final_delays_s, recognized_words, word_lags_s
 from scripts.support.command import parser_of, says_errors
 from scripts.support.voice_score import score_text
-
-T = TypeVar("T")
 
 PREFACE = """
 Made by `python -m scripts.bench.simulate`: the program's own parts and models on the recording's
@@ -107,102 +93,25 @@ _SAME = {
 }
 
 
-@dataclass(slots=True)
-class Memory:
-    """What an engine has answered, and the CPU seconds that this took."""
+class Engines(NamedTuple):
+    """Loaded once for all rows."""
 
-    known: dict[Any, tuple[Any, float]] = field(default_factory=dict)
-    spent_s: float = 0.0
-    """Of all that was asked, whether known or not: as if all had been computed."""
-
-    def ask(self, key: Any, compute: Callable[[], T]) -> T:
-        """Return what is known under a key, computed the first time."""
-        if key not in self.known:
-            begun_s = time.process_time()
-            told = compute()
-            self.known[key] = (told, time.process_time() - begun_s)
-        answer, took_s = self.known[key]
-        self.spent_s += took_s
-        return answer  # type: ignore[no-any-return]
-
-
-class _Remembering:
-    """An engine that computes nothing twice: columns share most of what they ask."""
-
-    degraded_reason = ""
-
-    def __init__(self, engine: Recognizer | Translator) -> None:
-        self.name = engine.name
-        self.load = engine.load
-        self.is_cancelled = never
-        self.memory = Memory()
-
-
-class RememberingRecognizer(_Remembering):
-    """A Recognizer that computes nothing twice."""
-
-    def __init__(self, engine: Recognizer) -> None:
-        super().__init__(engine)
-        self._engine = engine
-        self.hotwords = engine.hotwords
-
-    def recognize(self, pcm: Pcm, *, final: bool, prefix: Sequence[int] = ()) -> Recognition:
-        """Return what the engine does. Raises EngineError."""
-        self._engine.hotwords = self.hotwords
-        key = (pcm.tobytes(), final, tuple(prefix), self.hotwords)
-        return self.memory.ask(key, lambda: self._engine.recognize(pcm, final=final, prefix=prefix))
-
-
-class RememberingTranslator(_Remembering):
-    """A Translator that computes nothing twice."""
-
-    def __init__(self, engine: Translator) -> None:
-        super().__init__(engine)
-        self._engine = engine
-        self._own = engine.bias if isinstance(engine, Gemma) else None
-        self.bias: Bias | None = None
-        """What words that stand are worth to the final translator; None: as it has it."""
-        self.deadline_s = engine.deadline_s
-
-    def translate(self, text: str, request: TranslationRequest = PLAIN) -> Translation:
-        """Return what the engine does. Raises EngineError."""
-        bias = self._own if self.bias is None else self.bias
-        if isinstance(self._engine, Gemma) and bias is not None:
-            self._engine.bias = bias
-        key = (text, replace(request, on_text=None), bias)
-        return self.memory.ask(key, lambda: self._engine.translate(text, request))
-
-
-@dataclass(frozen=True, slots=True)
-class Engines:
-    """Loaded once for all columns."""
-
-    recognizer: RememberingRecognizer
-    partial: RememberingTranslator | None
-    final: RememberingTranslator | None
-    scorer: Scorer | None
+    recognizer: Recognizer
+    partial: Translator | None
+    final: Translator | None
 
     @classmethod
     def of(cls, settings: Settings) -> Engines:
         """Make and load the engines of the settings. Raises StarkError."""
-        partial, final = factory.partial_translator(settings), factory.final_translator(settings)
         made = cls(
-            RememberingRecognizer(factory.recognizer(settings, Dictionary(settings))),
-            RememberingTranslator(partial) if partial else None,
-            RememberingTranslator(final) if final else None,
-            partial if isinstance(partial, Scorer) else None,
+            factory.recognizer(settings, Dictionary(settings)),
+            factory.partial_translator(settings),
+            factory.final_translator(settings),
         )
-        made.recognizer.load()
-        for each in (made.partial, made.final):
+        for each in made:
             if each is not None:
                 each.load()
         return made
-
-    @property
-    def spent_s(self) -> float:
-        """CPU seconds of all that was asked of them."""
-        parts = (self.recognizer, self.partial, self.final)
-        return sum(each.memory.spent_s for each in parts if each is not None)
 
 
 class Simulation:
@@ -220,7 +129,6 @@ class Simulation:
         self._at_s = 0.0
         self._resumable: int | None = None
         self.seen: list[Sighting] = []
-        self.counts = dict.fromkeys(("eager", "resumed", "filtered"), 0)
         degradation = Degradation()
         self._transcribe = Transcribe(
             settings=settings,
@@ -241,7 +149,7 @@ class Simulation:
             degradation=degradation,
             emit=self._report,
             is_stale=self._utterances.is_stale,
-            scorer=engines.scorer,
+            scorer=engines.partial if isinstance(engines.partial, Scorer) else None,
         )
 
     def play(self, pcm: Pcm, probabilities: Sequence[float]) -> list[History]:
@@ -257,13 +165,11 @@ class Simulation:
     def _take(self, utterances: Sequence[Utterance]) -> None:
         for each in utterances:
             utterance = replace(each, spoken_s=each.end_s, closed_s=self._at_s)
-            self.counts["eager"] += utterance.cause == "eager"
             if utterance.final or utterance.cause == "resumed":
                 self._report(utterance)
             self._utterances.put(utterance)
             if utterance.cause == "resumed":
                 self._resumable = None
-                self.counts["resumed"] += 1
             if (len(self._utterances) or utterance.cause == "partial") and (
                 taken := self._utterances.get()
             ):
@@ -309,7 +215,6 @@ class Simulation:
     def _on_filtered(self, transcript: Transcript) -> None:
         final = self._tracks.final_transcript(transcript)
         if final is not None:
-            self.counts["filtered"] += 1
             self._show(self._board.retract(final.utterance.id))
             self._tracks.drop(final, mode="demo", utc="")
 
@@ -318,15 +223,13 @@ class Simulation:
             self.seen.append(Sighting(self._at_s, message))
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(NamedTuple):
     """A setting, and what it led to."""
 
     name: str
     captions: Sequence[History]
-    counts: dict[str, int]
     cpu: float
-    """CPU seconds of the engines for each second of audio."""
+    """CPU seconds of this process for each second of audio: nearly all of it the engines'."""
 
 
 def probabilities_of(pcm: Pcm) -> list[float]:
@@ -342,17 +245,17 @@ def simulate(material: Material, settings: dict[str, tuple[Settings, Bias | None
     pcm = np.concatenate([read_audio(material.audio), np.zeros(2 * SAMPLE_RATE, np.float32)])
     probabilities = probabilities_of(pcm)
     engines = Engines.of(next(iter(settings.values()))[0])
+    own = engines.final.bias if isinstance(engines.final, Gemma) else None
     made = []
     for name, (chosen, bias) in track(
         settings.items(), material.name, console=Console(stderr=True)
     ):
-        if engines.final:
-            engines.final.bias = bias
-        before_s = engines.spent_s
-        run = Simulation(chosen, engines)
-        captions = run.play(pcm, probabilities)
-        cpu = (engines.spent_s - before_s) / material.duration_s
-        made.append(Column(name, captions, run.counts, cpu))
+        if isinstance(engines.final, Gemma) and own is not None:
+            engines.final.bias = bias or own
+        before_s = time.process_time()
+        captions = Simulation(chosen, engines).play(pcm, probabilities)
+        cpu = (time.process_time() - before_s) / material.duration_s
+        made.append(Column(name, captions, cpu))
     return made
 
 
@@ -371,8 +274,7 @@ def _cells(column: Column, material: Material) -> dict[str, str]:
     chrf, _ = chrf_and_bleu(sentences, cues((each.last for each in captions), "target"))
     return {
         "last syllable to final, ms": _ranks(final_delays_s(captions, material.words)),
-        "erasure, projector": _erasure(captions, committed),
-        "phones": _erasure(captions, full),
+        "erasure, projector": _erasure(captions),
         "stands, as heard, s": _lags(word_lags_s(recognized_words(captions), material.words)),
         "projector, s": _lags([s for each in captions for s in diagonal_lags_s(each, committed)]),
         "WER, %": f"{100 * score.wer:.1f}",
@@ -380,17 +282,13 @@ def _cells(column: Column, material: Material) -> dict[str, str]:
         "chrF": "-" if chrf is None else f"{chrf:.1f}",
         "captions": str(len(lengths)),
         "words, median": f"{median(lengths):.1f}" if lengths else "-",
-        "of one word": str(lengths.count(1)),
-        "reopened": str(sum(map(reopenings, captions))),
-        "eager": str(column.counts["eager"]),
-        "filtered": str(column.counts["filtered"]),
         "CPU, s/s": f"{column.cpu:.2f}",
     }
 
 
-def _erasure(captions: Sequence[History], view: View) -> str:
+def _erasure(captions: Sequence[History]) -> str:
     """Return the shares taken back before the final, by it, and of finals."""
-    found = erasure(captions, view)
+    found = erasure(captions, committed)
     parts = (found.partial, found.final, found.reopened)
     return " ".join(f"{found.share(part) or 0.0:.3f}" for part in parts)
 
@@ -425,21 +323,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         settings[f"bias {each}"] = (settings["these"][0], bias)
     with tempfile.TemporaryDirectory() as folder:
         for name in arguments.recording:
-            material = (
-                recordings.voices(arguments.voices, Path(folder))
-                if name == "voices"
-                else recordings.own(Path(name))
-                if name.endswith(".flac")
-                else recordings.demo(name)
-            )
+            material = recordings.named(name, Path(folder))
             columns = simulate(material, settings)
             told = table(name, columns, material)
             print(told)
             if arguments.markdown:
                 _write(arguments.markdown, f"{name}, {arguments.recognizer}", told)
-            if arguments.show:
-                for column in columns:
-                    print(f"{column.name}:", *map(_line, column.captions), sep="\n  ")
     return 0
 
 
@@ -458,17 +347,10 @@ def _write(file: Path, name: str, told: str) -> None:
     write(file, title, section, behind="## Simulated: ")
 
 
-def _line(caption: History) -> str:
-    last = caption.last
-    return f"{last.start_s:6.1f} {last.source.text}  |  {last.target.text}"
-
-
 def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = parser_of(__doc__)
     parser.add_argument("--recording", nargs="+", default=["sermon", "pauses"],
                         help="sermon, pauses, voices or FILE.flac")  # fmt: skip
-    parser.add_argument("--voices", type=Path, default=bundled("demo", "voices"), metavar="FOLDER",
-                        help="a folder with a voices.json (default demo/voices)")  # fmt: skip
     parser.add_argument("--recognizer", default="starter", help="as stt.model (default starter)")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE",
                         help="a setting of all rows")  # fmt: skip
@@ -476,7 +358,6 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
                         metavar="KEY=VALUE,...", help="settings of one more row")  # fmt: skip
     parser.add_argument("--bias", nargs="+", default=[], metavar="STANDING/TAIL/FINAL",
                         help="what words that stand are worth in finals")  # fmt: skip
-    parser.add_argument("--show", action="store_true", help="print the captions")
     parser.add_argument("--markdown", type=Path, help="write the tables into this file's sections")
     return parser.parse_args(argv)
 

@@ -20,8 +20,6 @@ from scripts.bench.sightings import History
 from scripts.bench.simulate import (
     Column,
     Engines,
-    RememberingRecognizer,
-    RememberingTranslator,
     Simulation,
     rows,
     table,
@@ -35,16 +33,10 @@ SETTINGS = changed(
 )
 
 
-def played(settings: Settings) -> tuple[Simulation, list[History], Engines]:
-    engines = Engines(
-        RememberingRecognizer(FakeRecognizer(SCRIPT)),
-        RememberingTranslator(FakeTranslator("es")),
-        RememberingTranslator(FakeTranslator("best")),
-        None,
-    )
+def played(settings: Settings) -> list[History]:
+    engines = Engines(FakeRecognizer(SCRIPT), FakeTranslator("es"), FakeTranslator("best"))
     pcm = pcm_of(SCRIPT, 7.0)
-    simulation = Simulation(settings, engines)
-    return simulation, simulation.play(pcm, loud(pcm)), engines
+    return Simulation(settings, engines).play(pcm, loud(pcm))
 
 
 def loud(pcm: Pcm) -> list[float]:
@@ -54,17 +46,15 @@ def loud(pcm: Pcm) -> list[float]:
 
 @pytest.mark.slow
 def test_a_final_is_there_when_the_pause_is_long_enough() -> None:
-    simulation, captions, _ = played(changed(SETTINGS, {"vad.reopen_ms": 0}))
+    captions = played(changed(SETTINGS, {"vad.reopen_ms": 0}))
     assert [each.last.final for each in captions] == [True, True]
     for caption, end_s in zip(captions, (3.0, 5.0), strict=True):
         assert caption.sightings[-1].at_s == pytest.approx(end_s + 0.16, abs=0.04)
         assert not caption.sightings[0].message.final, "partials come before"
-    assert simulation.counts == {"eager": 2, "resumed": 0, "filtered": 0}
 
 
 def test_speech_that_returns_goes_on_behind_what_the_final_said() -> None:
-    simulation, (caption,), _ = played(SETTINGS)
-    assert simulation.counts["resumed"] == 1
+    (caption,) = played(SETTINGS)
     statuses = [each.message.status for each in caption.sightings]
     assert "resumed" in statuses
     first = next(each.message for each in caption.sightings if each.message.final)
@@ -73,22 +63,10 @@ def test_speech_that_returns_goes_on_behind_what_the_final_said() -> None:
     assert all(each.message.target.text.startswith("the-") for each in later)
 
 
-@pytest.mark.slow
-def test_nothing_is_computed_twice_and_all_of_it_is_counted() -> None:
-    _, captions, engines = played(SETTINGS)
-    asked = engines.recognizer.memory
-    calls, spent_s = len(asked.known), engines.spent_s
-    again = Simulation(SETTINGS, engines)
-    pcm = pcm_of(SCRIPT, 7.0)
-    assert again.play(pcm, loud(pcm)) == captions
-    assert len(asked.known) == calls
-    assert engines.spent_s == pytest.approx(2 * spent_s)
-
-
 def test_a_table_has_a_section_of_its_own_and_one_explanation(tmp_path: Path) -> None:
-    simulation, captions, _ = played(SETTINGS)
+    captions = played(SETTINGS)
     material = Material("script", Path(), (), "the lord is good and so we praise him.", 7.0)
-    told = table("script", [Column("these", captions, simulation.counts, 0.5)], material)
+    told = table("script", [Column("these", captions, 0.5)], material)
     assert told.startswith("| script | last syllable to final, ms |")
     assert "| 0.50 |" in told
     file = tmp_path / "page.md"

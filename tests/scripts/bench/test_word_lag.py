@@ -18,10 +18,7 @@ SPOKEN = [
 
 
 def shown(*words: tuple[str, float]) -> list[StandingWord]:
-    return [
-        StandingWord(text, at_s, at_s, 1, place, len(words))
-        for place, (text, at_s) in enumerate(words)
-    ]
+    return [StandingWord(text, at_s, place, len(words)) for place, (text, at_s) in enumerate(words)]
 
 
 def test_each_word_is_late_from_its_own_end() -> None:
