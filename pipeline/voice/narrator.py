@@ -80,10 +80,7 @@ class Narrator:
             self._since_s.pop(message.id, None)
         else:
             self._since_s.setdefault(message.id, now_s)
-        while len(self._captions) > _KEPT:
-            oldest = min(self._captions)
-            for kept in (self._captions, self._said, self._since_s):
-                kept.pop(oldest, None)
+        self._forget_oldest()
 
     def notice(self, text: str, *, is_new: bool = True) -> None:
         """Say this before all else, once; "" takes back what was not said yet.
@@ -100,6 +97,8 @@ class Narrator:
         words = len(self._words(self._spoken(message)))
         self._said[message.id] = max(words, self._said.get(message.id, 0))
         self._since_s.pop(message.id, None)
+        # Here as well: while nobody listens, captions come this way only.
+        self._forget_oldest()
 
     def pass_over_all(self) -> None:
         """Leave out whatever of captions has not been said yet."""
@@ -138,6 +137,12 @@ class Narrator:
         text = (" " if self._has_spaces else "").join(words)
         rate = min(self._fastest, max(1.0, behind_s / _SLOW_S))
         return Clause(caption_id, text, rate, is_end=len(words) == len(clause))
+
+    def _forget_oldest(self) -> None:
+        while len(self._captions) > _KEPT:
+            oldest = min(self._captions)
+            for kept in (self._captions, self._said, self._since_s):
+                kept.pop(oldest, None)
 
     def _is_old(self, message: CaptionMessage) -> bool:
         newest = self._captions.get(max(self._captions, default=message.id), message)

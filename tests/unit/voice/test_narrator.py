@@ -185,3 +185,13 @@ def test_only_so_many_captions_are_remembered() -> None:
         hall.say(key, "Oremos.")
         assert hall.heard() == ["Oremos."]
     assert len(hall.narrator._captions) == 200
+
+
+def test_a_day_without_listeners_fills_no_memory() -> None:
+    hall = Hall()
+    for key in range(1, 1001):
+        shown = hall.board.show(caption(key, "said", "dicho", final=True, lang="es"))
+        assert shown is not None
+        hall.narrator.pass_over(shown)
+    assert len(hall.narrator._captions) == len(hall.narrator._said) == 200
+    assert hall.heard() == []
