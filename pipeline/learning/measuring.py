@@ -17,7 +17,7 @@ from pipeline.evaluation.reference import read_voices
 from pipeline.evaluation.sentences import FILES, Sentence
 from pipeline.evaluation.sentences import read as read_gate
 from pipeline.learning.data.corpora import read_general
-from pipeline.learning.data.folder import FOLDER, METADATA, DataFolder
+from pipeline.learning.data.folder import AUDIO, METADATA, DataFolder
 from pipeline.learning.data.pairs import LearningPair
 from pipeline.learning.mix.mix_files import is_held_out
 from pipeline.learning.verdict import OWN_SERMONS, OWN_SOUND, PREACHING, VOICES
@@ -128,7 +128,7 @@ def _meaning_set(lang: str) -> SentenceSet:
 def _own_sound(data: DataFolder) -> list[Spoken]:
     held_out = {pair.audio for pair in data.pairs() if pair.audio and is_held_out(pair)}
     # Without any the file need not be there.
-    every = _read_metadata(data.path / FOLDER) if held_out else []
+    every = _read_metadata(data.path / AUDIO) if held_out else []
     return [each for each in every if each.file.name in held_out]
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import gzip
 import lzma
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -104,11 +105,12 @@ def shipped_bibles(source: str, target: str) -> list[list[Verse]]:
 def _lines(path: Path) -> Iterator[str]:
     """Yield the lines of a file. Raises LearningError."""
     opener = {".xz": lzma.open, ".gz": gzip.open}.get(path.suffix, open)
-    # EOFError: a packed file that was cut off.
-    wrong = (UnicodeDecodeError, lzma.LZMAError, EOFError)
+    # EOFError is a packed file that was cut off; zlib has its own error for damaged content.
+    wrong = (UnicodeDecodeError, lzma.LZMAError, zlib.error, EOFError)
     file: TextIO
     with (
         reading(path, LearningError, "corpus-unreadable", wrong=wrong),
-        opener(path, "rt", encoding="utf-8", newline="") as file,  # type: ignore[operator]
+        # Programs of Windows put a mark before the text, which would belong to its first word.
+        opener(path, "rt", encoding="utf-8-sig", newline="") as file,  # type: ignore[operator]
     ):
         yield from file

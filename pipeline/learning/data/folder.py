@@ -148,7 +148,6 @@ class Ledger(Generic[T]):
 _SESSIONS = Ledger(LEDGER, LedgerEntry)
 
 
-FOLDER = "audio"
 METADATA = "metadata.jsonl"
 
 
@@ -157,15 +156,17 @@ def keep_sound(data: Path, session: Path, pairs: Iterable[LearningPair]) -> None
     for pair in pairs:
         if pair.audio:
             # A link takes no room, and outlives the session's folder.
-            link_or_copy(recording_path(session, pair.id), data / FOLDER / pair.audio)
+            link_or_copy(recording_path(session, pair.id), data / AUDIO / pair.audio)
 
 
 def drop_sound(data: Path, session: str) -> None:
     """Delete a session's recordings, and what the metadata says of them. Raises OSError."""
-    for path in (data / FOLDER).glob(f"{session}-*.flac"):
-        path.unlink(missing_ok=True)
+    for path in (data / AUDIO).glob("*.flac"):
+        # Not by a pattern of the name: another session's may begin with it, and it may have a [.
+        if path.stem.rpartition("-")[0] == session:
+            path.unlink(missing_ok=True)
     # At once, not with the next collection: it holds the words that were said.
-    metadata = data / FOLDER / METADATA
+    metadata = data / AUDIO / METADATA
     if metadata.exists():
         lines = metadata.read_bytes().splitlines(keepends=True)
         kept = [line for line in lines if orjson.loads(line)["session_id"] != session]
@@ -176,15 +177,15 @@ def write_metadata(data: Path, pairs: Iterable[LearningPair]) -> int:
     """Write the metadata of all accepted pairs that have sound; return how many. Raises OSError."""
     lines = list(_lines(data, pairs))
     # An old list must not outlive its sounds; without sound there is no folder.
-    if lines or (data / FOLDER / METADATA).exists():
-        (data / FOLDER).mkdir(parents=True, exist_ok=True)
-        write_whole(data / FOLDER / METADATA, b"".join(lines))
+    if lines or (data / AUDIO / METADATA).exists():
+        (data / AUDIO).mkdir(parents=True, exist_ok=True)
+        write_whole(data / AUDIO / METADATA, b"".join(lines))
     return len(lines)
 
 
 def _lines(data: Path, pairs: Iterable[LearningPair]) -> Iterator[bytes]:
     for pair in pairs:
-        if pair.audio and pair.status == "accepted" and (data / FOLDER / pair.audio).is_file():
+        if pair.audio and pair.status == "accepted" and (data / AUDIO / pair.audio).is_file():
             fields = {
                 "file_name": pair.audio,
                 "transcription": pair.text,

@@ -175,16 +175,16 @@ def select(
     """Return the pairs to learn from, each with its tier and weight, the order kept."""
     every = list(pairs)
     accepted = _unique(pair for pair in every if pair.status == "accepted")
-    known = {pair.key for pair in accepted}
+    known = {_identity(pair) for pair in accepted}
     middling = _unique(
         pair
         for pair in every
-        if pair.status == "moderate" and not pair.obstacle and pair.key not in known
+        if pair.status == "moderate" and not pair.obstacle and _identity(pair) not in known
     )
     diverse = _novel(accepted, middling, shares)
     chosen = _weighted(accepted, "accepted") + _weighted(diverse, "diversity")
-    known |= {pair.key for pair in diverse}
-    more = [pair for pair in general if pair.key not in known]
+    known |= {_identity(pair) for pair in diverse}
+    more = [pair for pair in general if _identity(pair) not in known]
     # Their share is of all pairs, themselves included.
     wanted = round(shares.general / (1 - shares.general) * len(chosen))
     drawn = random.Random(_SEED).sample(more, min(wanted, len(more)))  # noqa: S311 - no secret
@@ -193,12 +193,18 @@ def select(
 
 def _unique(pairs: Iterable[LearningPair]) -> list[LearningPair]:
     """Return each pair once, as the one who is trusted most tells it."""
-    best: dict[tuple[str, str], LearningPair] = {}
+    best: dict[tuple[str, str, str], LearningPair] = {}
     for pair in pairs:
-        other = best.get(pair.key)
+        other = best.get(_identity(pair))
+        # A dict keeps a key's first place, so that the order does not depend on who is trusted.
         if other is None or _trust(pair) > _trust(other):
-            best[pair.key] = pair
+            best[_identity(pair)] = pair
     return list(best.values())
+
+
+def _identity(pair: LearningPair) -> tuple[str, str, str]:
+    # With the language: "Santo, santo, santo" is Spanish and Portuguese.
+    return (pair.target_lang, *pair.key)
 
 
 def _trust(pair: LearningPair) -> tuple[int, float]:
@@ -215,11 +221,12 @@ def _novel(
     cap = room if len(speakers) < 2 else math.ceil(shares.speaker * room)
     by_speaker: Counter[str] = Counter()
     chosen: list[LearningPair] = []
-    left = list(middling)
+    # Parted into words once: each round looks at every pair that is left.
+    left = [(pair, set(words(pair.text))) for pair in middling]
     while left and len(chosen) < room:
-        best = max(left, key=lambda pair: len(set(words(pair.text)) - seen))
-        left.remove(best)
-        new = set(words(best.text)) - seen
+        at = max(range(len(left)), key=lambda number: len(left[number][1] - seen))
+        best, said = left.pop(at)
+        new = said - seen
         # The best brings nothing new, so none of the others does.
         if not new:
             break
@@ -230,7 +237,7 @@ def _novel(
     return chosen
 
 
-def _weighted(pairs: Sequence[LearningPair], tier: str) -> list[LearningPair]:
+def _weighted(pairs: Sequence[LearningPair], tier: Tier) -> list[LearningPair]:
     """Return pairs with weights: rare words count more, a phrase that is said again counts less."""
     said = Counter(word for pair in pairs for word in set(words(pair.text)))
     phrases = Counter(pair.key[0] for pair in pairs)
@@ -243,7 +250,7 @@ def _weighted(pairs: Sequence[LearningPair], tier: str) -> list[LearningPair]:
     return [
         replace(
             pair,
-            tier="accepted" if tier == "accepted" else "diversity",
+            tier=tier,
             weight=round(min(_MOST_WEIGHT, max(_LEAST_WEIGHT, each / mean)), 3),
         )
         for pair, each in zip(pairs, raw, strict=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import lzma
 from pathlib import Path
 
@@ -28,3 +29,19 @@ def test_what_is_no_corpus_is_told(tmp_path: Path, content: str, says: str) -> N
     with pytest.raises(LearningError, match=says) as told:
         read_general(path, "en", "es")
     assert told.value.code == "corpus-unreadable"
+
+
+def test_a_packed_file_that_is_damaged_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "general.tsv.gz"
+    packed = bytearray(gzip.compress("Good day.\tBuenos días.\n".encode() * 50, mtime=0))
+    packed[12:16] = b"\xff\xff\xff\xff"
+    path.write_bytes(packed)
+    with pytest.raises(LearningError) as told:
+        read_general(path, "en", "es")
+    assert told.value.code == "corpus-unreadable"
+
+
+def test_the_mark_that_windows_puts_before_a_text_is_no_part_of_it(tmp_path: Path) -> None:
+    path = tmp_path / "general.tsv"
+    path.write_text("# a note\nGood day.\tBuenos días.\n", "utf-8-sig")
+    assert [pair.text for pair in read_general(path, "en", "es")] == ["Good day."]

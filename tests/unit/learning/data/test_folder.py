@@ -124,3 +124,14 @@ def test_the_next_review_is_told_what_the_last_one_taught(tmp_path: Path) -> Non
     assert last_lesson(data) == (
         "Last time: 1 correction. They taught 1 sentence and 1 misheard word."
     )
+
+
+@pytest.mark.parametrize("name", ["2026-11-22T09-30-00", "Easter [evening]"])
+def test_taking_a_session_out_is_about_its_own_sound_only(tmp_path: Path, name: str) -> None:
+    audio = tmp_path / "audio"
+    audio.mkdir()
+    for file in (f"{name}-000001.flac", f"{name}-2-000001.flac", f"{name}-0600-000001.flac"):
+        (audio / file).write_bytes(b"sound")
+    drop_sound(tmp_path, name)
+    left = sorted(path.name for path in audio.iterdir())
+    assert left == [f"{name}-0600-000001.flac", f"{name}-2-000001.flac"]

@@ -68,3 +68,9 @@ def test_general_pairs_have_their_share_and_are_the_same_each_time() -> None:
     drawn = [each for each in chosen if each.tier == "general"]
     assert len(drawn) == 10
     assert chosen == select(accepted, general, TierShares(general=0.1))
+
+
+def test_the_same_words_in_two_languages_are_a_pair_of_each() -> None:
+    spanish = replace(BASE, text="Holy, holy, holy.", translation="Santo, santo, santo.")
+    both = [spanish, replace(spanish, target_lang="pt")]
+    assert [each.target_lang for each in select(both, [], TierShares())] == ["es", "pt"]
