@@ -140,7 +140,7 @@ def is_serving(directory: Path, now_s: float | None = None) -> bool:
     """Whether a service is going on: a session that is being written has had a caption lately."""
     now_s = time.time() if now_s is None else now_s
     # Only the newest can be the one that is written.
-    for folder in sessions(directory)[-1:] if directory.is_dir() else []:
+    for folder in sessions(directory)[-1:]:
         journal = folder / JOURNAL
         try:
             if in_use(journal) and now_s - journal.stat().st_mtime < QUIET_S:

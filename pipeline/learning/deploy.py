@@ -11,13 +11,13 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from pipeline.config import editor
 from pipeline.config.loader import Loaded, leaves
-from pipeline.core.errors import LearningError, writing
+from pipeline.core.errors import ConfigError, LearningError, writing
 from pipeline.core.formats import human_size, utc_now
 from pipeline.learning.compare import ModelComparison, read_comparisons, weights_of
 from pipeline.learning.data.folder import DataFolder, Ledger
@@ -233,5 +233,11 @@ def _switch(
             )
     # On the disk before config.toml is changed: without this line nobody could go back.
     _HISTORY.append(data, made)
-    editor.write(config, dict(after), datetime.now(UTC))
+    try:
+        editor.write(config, dict(after), datetime.now(UTC))
+    except ConfigError:
+        # Lines are only ever added: the opposite one leaves the history as if this had not been.
+        undone = replace(made, before=after, after=made.before, rollback=not taken_back)
+        _HISTORY.append(data, undone)
+        raise
     return made

@@ -163,7 +163,7 @@ def _several(pool: Sequence[Example], share: float, rng: random.Random) -> list[
 
     Pairs of one session are joined only where they followed each other; others as they come.
     """
-    ordered = sorted(pool, key=lambda each: (each.session, each.id)) if pool else []
+    ordered = sorted(pool, key=lambda each: (each.session, each.id))
     # Pairs of no session have no number either: 0 follows 0.
     follows = {
         id(a): b for a, b in pairwise(ordered) if a.session == b.session and b.id in (a.id + 1, 0)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.config.loader import Loaded, load
-from pipeline.core.errors import LearningError
+from pipeline.core.errors import ConfigError, LearningError
 from pipeline.core.resources import bundled
 from pipeline.learning.compare import ModelComparison, keep
 from pipeline.learning.data.folder import DataFolder
@@ -185,3 +185,26 @@ def test_without_a_file_of_settings_it_is_told(
     with pytest.raises(LearningError) as told:
         deploy(loaded, data, "gemma", model, "ours", force=True)
     assert told.value.code == "config-missing"
+
+
+def test_a_config_that_cannot_be_written_is_no_deployment(
+    config: Path, model: Path, data: DataFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compared(data, model, "deploy")
+    deploy(again(config), data, "gemma", model, "ours-1")
+    written = config.read_text()
+
+    def refuse(*_: object) -> None:
+        raise ConfigError("config-unwritable", "No.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("pipeline.config.editor.write", refuse)
+        with pytest.raises(ConfigError):
+            deploy(again(config), data, "gemma", model, "ours-2")
+        assert read_deployments(data)[-1].after == {"translate.final.model": "ours-1"}
+        with pytest.raises(ConfigError):
+            rollback(again(config), data, "gemma")
+    assert config.read_text() == written
+    assert read_deployments(data)[-1].after == {"translate.final.model": "ours-1"}
+    rollback(again(config), data, "gemma")
+    assert 'model = "starter"' in config.read_text()
