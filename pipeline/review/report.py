@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pipeline.core.percentiles import spread
+from pipeline.evaluation.accuracy import Found
 from pipeline.evaluation.score import Score, score
 from pipeline.records.events import BrokenEvent, FaultEvent
 from pipeline.review.rendering import render_page
@@ -180,8 +181,8 @@ def _counted(counts: Counter[str]) -> str:
     return ", ".join(f"{count} {name}" for name, count in counts.most_common())
 
 
-def _share(found: object) -> str:
-    return f"{getattr(found, 'found', 0)} of {getattr(found, 'of', 0)}"
+def _share(terms: Found) -> str:
+    return f"{terms.found} of {terms.of}"
 
 
 def _many(count: int, noun: str) -> str:

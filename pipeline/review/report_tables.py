@@ -52,7 +52,11 @@ def transcript(session: ReportedSession) -> Markup:
 def corrections(session: ReportedSession) -> Markup:
     """Return the dictionary's corrections, the most frequent first."""
     places: dict[tuple[str, str, str], tuple[Correction, list[UtteranceRecord]]] = {}
+    there = {message.id for message in session.captions}
     for record in session.utterances:
+        # What an operator has hidden is nowhere on the page, so no link can lead to it.
+        if not record.filtered and record.id not in there:
+            continue
         for fix in record.corrections:
             key = (fix.found, fix.replacement, fix.rule)
             places.setdefault(key, (fix, []))[1].append(record)

@@ -59,8 +59,9 @@ class ReportedSession(Session):
 
     @cached_property
     def realtime(self) -> bool:
-        """True if the audio was played in real time."""
-        return realtime(self.shown)
+        """True if the audio was played in real time, also where too few captions tell."""
+        # Without two captions only the health records say where something happened.
+        return len(self.shown) < 2 or realtime(self.shown)
 
     @property
     def input(self) -> str:

@@ -25,6 +25,7 @@ _DOUBTS = {
     "compression-ratio": "it repeats itself",
     "estimate": "the translation may be wrong",
     "agreement": "the two translations are not alike",
+    "doubt": "the translation is likely to be wrong",
     "low-score": "in doubt as a whole",
     "no-score": "nothing to compare it with",
     "too-short": "too short",

@@ -149,3 +149,9 @@ def test_a_session_of_the_daemon_itself(tmp_path: Path) -> None:
     text = Reader(report(made.app.folder)).text
     for said in ("sentence number one is spoken", "sentence-gemma number-gemma one-gemma"):
         assert said in text
+
+
+def test_one_caption_says_nothing_of_the_pace(tmp_path: Path) -> None:
+    page = report(session(tmp_path, [message(1, "one", "uno")], records=[record(1, "one", "uno")]))
+    assert "within 0.9 s of the last syllable" in page
+    assert "as fast as the machine could" not in page

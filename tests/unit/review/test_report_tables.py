@@ -93,7 +93,8 @@ def test_what_became_of_a_caption_is_remarked() -> None:
 def test_corrections_are_counted_the_most_frequent_first() -> None:
     records = [record(1, "x", "y", corrections=(fix("a", "b", 0),))]
     records += [record(n, "x", "y", corrections=(fix("c", "d", 0),)) for n in range(2, 14)]
-    first, second = rows(corrections(told([], records)))
+    captions = [message(n, "x", "y") for n in range(1, 14)]
+    first, second = rows(corrections(told(captions, records)))
     assert first[:4] == ["c", "d", "a rule", "12"]
     assert first[4].startswith("0:20, 0:30, ")
     assert first[4].endswith(" …")
@@ -251,3 +252,14 @@ def test_church_words_have_the_capitals_that_they_have_in_sentences() -> None:
     said = "Grace and the Lord, by grace. Lord, have mercy on us, lord of all, O Lord."
     heads = [row[0] for row in rows(church_words(told([], [record(1, said, "x", checks=checks)])))]
     assert heads == ["ark", "grace", "Lord"]
+
+
+def test_a_correction_in_a_caption_that_was_hidden_is_left_out() -> None:
+    records = [
+        record(1, "x", "y", corrections=(fix("a", "b", 0),)),
+        record(2, "x", filtered="song", corrections=(fix("c", "d", 0),)),
+        record(3, "x", "y", corrections=(fix("secret", "word", 0),)),
+    ]
+    table = corrections(told([message(1, "x", "y")], records))
+    assert [row[0] for row in rows(table)] == ["a", "c"]
+    assert 'href="#u3"' not in table

@@ -120,3 +120,8 @@ def test_rungs_and_lag_are_drawn() -> None:
     )
     assert plot.count('class="steps"') == 2
     assert "behind, 0–8 s" in plot
+
+
+def test_a_service_without_captions_has_its_troubles_where_they_were() -> None:
+    session = told([], [health(0), health(3600)])
+    assert session.at_s(utc(1800)) == 1800.0

@@ -35,6 +35,7 @@ def test_a_doubt_is_told_without_its_code(reason: str) -> None:
     assert "-" not in said
     assert said.endswith(" (strong doubt)") == reason.endswith(":reject")
     assert "logprob" not in said
+    assert said.partition(" (")[0] != reason.partition(":")[0]  # a name alone explains nothing
 
 
 def test_a_reason_that_a_later_version_adds_is_told_by_its_name() -> None:
