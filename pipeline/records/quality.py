@@ -270,7 +270,8 @@ def _is_copied(source: str, target: str) -> bool:
     # Names stay the same in every language, and are no sign of a copy.
     names = {word for word in given if not word.islower()}
     own = [word.casefold() for word in made if word not in names]
-    copied = sum(word in set(words(source)) for word in own)
+    said = set(words(source))
+    copied = sum(word in said for word in own)
     return copied >= _COPIED_WORDS and copied >= THRESHOLDS.copied * len(own)
 
 
