@@ -270,8 +270,10 @@ class AudioFile:
             return MediaFile(self._path)
         except MediaError as error:
             # Of what is no video by its name FFmpeg's complaint would only lead astray.
+            # Cameras and phones write their endings in capitals: IMG_0001.MOV.
+            is_media = self._path.suffix.lower() in _MEDIA
             reason = f"{refused.rstrip('.')}; as a video or m4a: {error}"
-            raise self._unreadable(reason if self._path.suffix in _MEDIA else refused) from None
+            raise self._unreadable(reason if is_media else refused) from None
 
     def _all_blocks(self) -> Iterator[AudioBlock]:
         while len(frames := self._read()):

@@ -261,8 +261,10 @@ class CaptionBoard:
         old = self._messages.get(caption_id)
         if old is None:
             return None
-        withdrawn = self._withdrawn(old, "")
-        if old.final:
+        # The pipeline's own version, also where an operator has corrected the one on screen.
+        withdrawn = replace(self._withdrawn(old, ""), corrected=False)
+        # A correction stands while its translation is made, though it is not final.
+        if stands(old):
             self._pass_over(withdrawn)
             return None
         return self._put(withdrawn)

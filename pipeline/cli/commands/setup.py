@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -70,7 +71,9 @@ def _setup(arguments: argparse.Namespace) -> int:
     console = Console(highlight=False)
     file = arguments.config or file_in_force() or Path("config.toml")
     if arguments.config and not file.exists():
-        arguments.config = None  # it is to be made
+        # It is to be made. An empty file stands for it: without any the settings of the folder
+        # would count as answers, and would not be in the new file.
+        arguments.config = Path(os.devnull)
     wanted = arguments.to
     arguments.to = None  # written with the answers: as a flag it would count as set already
     loaded = settings_of(arguments)

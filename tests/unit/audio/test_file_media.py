@@ -84,8 +84,9 @@ def test_it_can_begin_again(tmp_path: Path) -> None:
     file.close()
 
 
-def test_a_video_without_sound_is_refused(tmp_path: Path) -> None:
-    file = made(tmp_path / "a.mp4", "", sound=False)
+@pytest.mark.parametrize("name", ["a.mp4", "IMG_0001.MOV"])
+def test_a_video_without_sound_is_refused(tmp_path: Path, name: str) -> None:
+    file = made(tmp_path / "a.mp4", "", sound=False).rename(tmp_path / name)
     with pytest.raises(AudioError, match="no sound") as caught:
         AudioFile(file).open()
     assert caught.value.code == "audio-unreadable"

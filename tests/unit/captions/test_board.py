@@ -622,3 +622,18 @@ def test_an_undo_brings_back_the_last_final_of_a_speaker_who_went_on() -> None:
     board.show(caption(1, "Ask not what.", "No preguntes qué.", final=True, end_s=9.0))
     assert board.ids_since(8.0) == (1,)
     assert board.put_back(earlier).target.text == "No preguntes qué."
+
+
+def test_a_filtered_utterance_does_not_take_a_correction_away_that_waits_for_its_translation() -> (
+    None
+):
+    screen = board()
+    first = shown(screen, 1, "thanks for watching", "gracias por ver")
+    screen.correct(1, "Thanks be to God.")
+    assert screen.retract(1) is None
+    assert screen.message(1).source.text == "Thanks be to God."
+    done = screen.retranslate(1, TargetText("es", "Gracias a Dios.", "gemma"))
+    assert (done.source.text, done.target.text) == ("Thanks be to God.", "Gracias a Dios.")
+    # What an undo brings back is what the pipeline thought in the end: nothing.
+    back = screen.put_back(first)
+    assert (back.final, back.source.text, back.corrected) == (True, "", False)

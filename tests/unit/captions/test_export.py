@@ -157,6 +157,13 @@ def test_markdown_shows_the_words_as_they_are() -> None:
     assert export([], "md", "both") == ""
 
 
+def test_markdown_has_no_empty_quotation_for_what_nobody_has_spoken() -> None:
+    typed = message(1, "", "Bienvenidos", start_s=0.0, end_s=0.001, engine="operator")
+    later = message(2, "Grace", "Gracia", start_s=9.0, end_s=10.0)
+    assert export([typed, later], "md", "both") == "Bienvenidos\n\n> Grace\n\nGracia\n"
+    assert export([typed, later], "md", "source") == "Grace\n"
+
+
 @pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", '=HYPERLINK("http://x")'])
 def test_no_cell_of_a_table_is_a_formula(text: str) -> None:
     journal = [message(1, text, text, engine=text)]

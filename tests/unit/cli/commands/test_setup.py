@@ -73,3 +73,16 @@ def test_without_a_terminal_nobody_is_asked(capsys: pytest.CaptureFixture[str]) 
     assert main(["setup", "--from", "en"]) != 0
     assert "[setup-unanswered]" in capsys.readouterr().err
     assert not Path("config.toml").exists()
+
+
+def test_a_file_that_is_to_be_made_takes_nothing_from_the_one_in_the_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pipeline.cli.commands.setup.check_all", lambda _, **__: 0)
+    Path("config.toml").write_text('[translate]\ntarget = "fr"\n')
+    new = tmp_path / "etc" / "new.toml"
+    new.parent.mkdir()
+    main(["setup", "--config", str(new), "--yes", "--no-audio"])
+    settings = tomllib.loads(new.read_text())
+    assert settings["translate"]["source"] == "en"
+    assert settings["translate"]["target"] == "es"
