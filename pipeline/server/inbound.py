@@ -74,7 +74,10 @@ class Incoming:
         self.trusted = TrustedNetworks()
         """This machine's network and those of operators."""
         self._attempts = LoginThrottle(self.trusted)
+        # The loop holds its tasks weakly: one that nobody else holds may vanish before it is done.
         self._unfinished: set[asyncio.Task[None]] = set()
+        self._told = ""
+        """What the log was told last of a list of volunteers that cannot be read."""
 
     async def take(self, client: Client, raw: str | bytes) -> bool:
         """Handle a client's message, or answer with an error.
@@ -126,8 +129,9 @@ class Incoming:
         """
         # First: the token of a foreign page is not even looked at.
         self._refuse_foreign(headers)
-        # Somebody may have been signed out on the command line since the last look.
-        self._refresh()
+        # Somebody may have been signed out on the command line since the last look. The list counts
+        # as read after this, so whoever is no longer in it must go now: a later look finds nothing.
+        self.look()
         # In constant time, so that the answer's delay does not tell how much of a guess was right.
         # A header's token may hold bytes that are no text (`past_routes`): wrong, and no error.
         is_master = hmac.compare_digest(token.encode(errors="surrogatepass"), self._token)
@@ -176,7 +180,8 @@ class Incoming:
         log.info("paired", volunteer=name, address=client.address)
         self._clients.send([client], encode(PairedMessage(name=name, token=token)))
         self._let_in(client, token)
-        self._tell_volunteers()
+        # `add` has read the list again, and may have dropped its oldest device.
+        self._sign_out()
 
     def _invite(self, client: Client) -> None:
         code = self._codes.issue(time.monotonic())
@@ -184,6 +189,8 @@ class Incoming:
 
     def _revoke(self, name: str) -> None:
         """Sign all devices of a volunteer out. Raises ProtocolError."""
+        # Whoever was revoked on the command line is in the list no more, but may be here still.
+        self.look()
         try:
             count = self._volunteers.revoke(name)
         except SessionError as error:
@@ -191,9 +198,9 @@ class Incoming:
         if not count:
             raise ProtocolError("unknown-volunteer", f"No device of {quoted(name)} is paired.")
         log.info("revoked", volunteer=name, devices=count)
-        self.sign_out()
+        self._sign_out()
 
-    def sign_out(self) -> None:
+    def _sign_out(self) -> None:
         """Let go of whoever was let in with a token that holds no more."""
         for client in self._clients.authorized():
             if client.device and not self._volunteers.name_of(client.device):
@@ -204,15 +211,18 @@ class Incoming:
 
     def look(self) -> None:
         """See whether somebody has revoked a volunteer on the command line."""
-        if self._refresh():
-            self.sign_out()
-
-    def _refresh(self) -> bool:
         try:
-            return self._volunteers.refresh()
-        except SessionError as error:  # those who are in stay in
-            log.warning("volunteers", code=error.code, message=error.message)
-            return False
+            is_changed = self._volunteers.refresh()
+        except SessionError as error:
+            # Those who are in stay in: a damaged file must not take the desk from everybody.
+            # Told once: the hub looks every two seconds, for as long as nobody mends the file.
+            if error.message != self._told:
+                log.warning("volunteers", code=error.code, message=error.message)
+            self._told = error.message
+            return
+        self._told = ""
+        if is_changed:
+            self._sign_out()
 
     def _tell_volunteers(self) -> None:
         message = VolunteersMessage(names=self._volunteers.names)

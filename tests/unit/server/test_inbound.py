@@ -6,6 +6,7 @@ import asyncio
 import logging
 import socket
 from collections.abc import Awaitable, MutableMapping
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -15,9 +16,9 @@ from websockets.asyncio.client import ClientConnection, connect
 
 from pipeline.protocol.codec import MAX_BYTES
 from pipeline.protocol.commands import CommandMessage
-from pipeline.server import inbound
+from pipeline.server import hub, inbound
 from pipeline.server.access import LIMIT
-from pipeline.server.volunteers import GUESSES
+from pipeline.server.volunteers import FILE, GUESSES, Volunteers
 from tests.support.commands import command
 from tests.support.hub import (
     TOKEN,
@@ -251,6 +252,46 @@ async def test_a_revoked_volunteer_commands_no_more_but_reads_on() -> None:
         assert (await receive(coordinator))["code"] == "unknown-volunteer"
         assert service.commands == []
         await coordinator.close()
+
+
+@pytest.mark.parametrize("noticed_by", ["button", "revoke"])
+@in_loop
+async def test_who_is_revoked_on_the_command_line_is_out_whoever_reads_the_list_first(
+    noticed_by: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hub, "_HEALTH_S", 3600.0)  # the hub's own look never comes
+    async with serving() as service, service.connect() as display:
+        service.hub._volunteers._file = tmp_path / FILE
+        await receive(display)
+        await send(display, type="pair", code=await invited(service), name="Maria")
+        for wanted in ("paired", "authorized", "console", "volunteers"):
+            assert (await receive(display))["type"] == wanted
+        coordinator = await operator(service)
+        assert Volunteers(tmp_path).revoke("Maria") == 1
+        if noticed_by == "button":
+            reply = await service.get("/do", Authorization=f"Bearer {quote(TOKEN)}")
+            assert reply.status == 200
+        else:
+            await send(coordinator, type="revoke", name="Maria")
+        assert (await receive(display))["code"] == "signed-out"
+        await coordinator.close()
+
+
+@in_loop
+async def test_a_list_that_cannot_be_read_is_logged_once_and_not_at_every_look(
+    tmp_path: Path,
+) -> None:
+    async with serving() as service:
+        service.hub._volunteers._file = tmp_path / FILE
+        with structlog.testing.capture_logs() as logs:
+            (tmp_path / FILE).write_text("{")
+            for _ in range(3):
+                service.hub._incoming.look()
+            (tmp_path / FILE).write_text("[]")
+            service.hub._incoming.look()
+            (tmp_path / FILE).write_text("{ ")
+            service.hub._incoming.look()
+    assert [each["event"] for each in logs if each["log_level"] == "warning"] == ["volunteers"] * 2
 
 
 @in_loop
