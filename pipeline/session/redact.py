@@ -58,13 +58,16 @@ class Purges:
         self._asked: deque[Redaction] = deque()
         self._pending: deque[RedactionFilter] = deque()
         self._known: deque[RedactionFilter] = deque(maxlen=_REMEMBERED)
+        # Held for two statements only: whoever asks does not wait for the disk.
+        self._lock = threading.Lock()
         self.marked = threading.Event()
         """Set once the mark of the latest removal is on the disk."""
 
     def ask(self, purge: Redaction) -> None:
         """Request a removal; never waits, never fails."""
-        self.marked.clear()
-        self._asked.append(purge)
+        with self._lock:
+            self.marked.clear()
+            self._asked.append(purge)
 
     @property
     def has_pending(self) -> bool:
@@ -98,9 +101,11 @@ class Purges:
             return False
         self._mark.content = orjson.dumps([asdict(sweep.purge) for sweep in self._pending])
         self._mark.flush()
-        # One that was asked for meanwhile is not in the mark that was just written.
-        if not self._asked:
-            self.marked.set()
+        # One that was asked for meanwhile is not in the mark that was just written. Without the
+        # lock it could come between the question and the answer, and count as marked.
+        with self._lock:
+            if not self._asked:
+                self.marked.set()
         for sweep in self._pending:
             _sweep(self._folder, sweep, self._files)
         for sweep in self._pending:

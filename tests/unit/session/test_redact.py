@@ -6,17 +6,19 @@ import os
 import subprocess
 import sys
 import textwrap
+from collections import deque
 from pathlib import Path
+from threading import Thread
 
 import orjson
 import pytest
 
-from pipeline.captions.redaction import MARK
+from pipeline.captions.redaction import MARK, Redaction
 from pipeline.core.formats import utc_now
 from pipeline.core.reports import Fault
 from pipeline.records.events import DictionaryEvent
 from pipeline.session.recorder import SessionRecorder
-from pipeline.session.redact import finish_purges
+from pipeline.session.redact import Purges, finish_purges
 from scripts.support.journal import message
 from scripts.support.records import compare_record
 from tests.support.patience import wait_for
@@ -57,6 +59,28 @@ def test_no_file_has_the_words_and_all_else_stays(tmp_path: Path) -> None:
     assert problems("records/event", event) == []
     summary = orjson.loads((made.folder / "summary.json").read_bytes())
     assert (summary["utterances"], summary["pairs"], summary["review"]) == (2, 1, 1)
+
+
+def test_the_mark_of_a_removal_before_is_not_taken_for_that_of_the_next(tmp_path: Path) -> None:
+    """Between two statements of `ask` the other thread may finish the removal before."""
+    purges = Purges(tmp_path, ())
+    purges.ask(PURGE)
+    purges.begin()
+
+    class Interrupted(deque[Redaction]):
+        def append(self, purge: Redaction) -> None:
+            other.start()
+            other.join(0.3)
+            super().append(purge)
+
+    other = Thread(target=lambda: purges.do(lambda _: None))
+    purges._asked = Interrupted()
+    purges.ask(Redaction(70.0, 80.0))
+    other.join(5.0)
+    assert not purges.marked.is_set()
+    purges.begin()
+    assert purges.do(lambda _: None)
+    assert purges.marked.is_set()
 
 
 def test_what_was_on_its_way_to_the_files_never_gets_there(tmp_path: Path) -> None:
