@@ -109,6 +109,7 @@ class Publisher:
         """`status` says which session is published, in which languages."""
         self._settings = settings
         self._status = status
+        self._status_lock = threading.Lock()
         self._backlog = Backlog(_MOST)
         self._emit: Emit = _nobody
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -117,6 +118,8 @@ class Publisher:
         self._is_closing = False
         self._known = Published()
         self._told = ""
+        self._tries = 0
+        """Connections in a row over which nothing was published."""
         # A loop of its own, so that no wait for the uplink is one of the loop that serves the hall.
         self._thread = Thread(self._run, "publish", failed=self._broke, again=True)
 
@@ -171,7 +174,10 @@ class Publisher:
             self._offer_status()
 
     def _offer_status(self) -> None:
-        self._backlog.put(status_out(self._settings.church, self._status))
+        # The thread does this as well, as a sign of life. Without the lock it could read the status
+        # before a change and put it behind the change: a dark screen would be lit for 15 seconds.
+        with self._status_lock:
+            self._backlog.put(status_out(self._settings.church, self._status))
         self._call(self._wake.set)
 
     def _call(self, act: Callable[[], None]) -> None:
@@ -196,7 +202,7 @@ class Publisher:
     async def _serve(self) -> None:
         # Events belong to one loop, and an error may have ended the one before.
         self._wake, self._ending = asyncio.Event(), asyncio.Event()
-        self._loop, tries = asyncio.get_running_loop(), 0
+        self._loop = asyncio.get_running_loop()
         while not self._is_closing:
             try:
                 await self._publish_all()
@@ -205,9 +211,8 @@ class Publisher:
                 if problem.code in _HOPELESS:
                     return
             # A little at random, so that many churches do not come back to one server in step.
-            wait_s = _AGAIN_S[min(tries, len(_AGAIN_S) - 1)] * random.uniform(0.8, 1.2)  # noqa: S311
-            tries = 0 if not self._told else tries + 1
-            self._wake.clear()
+            wait_s = _AGAIN_S[min(self._tries, len(_AGAIN_S) - 1)] * random.uniform(0.8, 1.2)  # noqa: S311
+            self._tries += 1
             await self._sleep(wait_s)
 
     async def _publish_all(self) -> None:
@@ -225,6 +230,7 @@ class Publisher:
                 while message := self._backlog.first():
                     await broker.publish(message, self._known)
                     self._backlog.done(message)
+                    self._tries = 0
                     self._recovered()
                 await broker.erase(self._known)
                 if not await self._woken():

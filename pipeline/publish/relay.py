@@ -86,11 +86,12 @@ class Feed:
 
     def _on_status(self, status: ServiceStatus) -> None:
         before = self._status
+        self._status = status
         if before is None or before.session != status.session:
             self._begin(status)
-        self._status = status
+            return
         self._hub.set_state(status.state)
-        if status.notice != (before.notice if before else {}):
+        if status.notice != before.notice:
             self._hub.set_notice(NoticeMessage(texts=status.notice))
 
     def _begin(self, status: ServiceStatus) -> None:
@@ -105,7 +106,13 @@ class Feed:
                 if is_of(early, status.session):
                     board.take(early.message)
         self._early.clear()
-        self._hub.adopt(tuple(self._boards.values()), status.mode)
+        # In one message: captions that came before the state would be seen on a dark screen.
+        self._hub.adopt(
+            tuple(self._boards.values()),
+            status.mode,
+            state=status.state,
+            notice=NoticeMessage(texts=status.notice),
+        )
 
     def _on_caption(self, caption: StreamCaption) -> None:
         board = self._boards.get(caption.lang)

@@ -240,12 +240,22 @@ class Hub:
         recipients = self._clients.authorized() if self._mode == "dry-run" else self._clients
         self._clients.send(recipients, encode(notice))
 
-    def adopt(self, boards: Sequence[CaptionBoard], mode: Mode) -> None:
+    def adopt(
+        self,
+        boards: Sequence[CaptionBoard],
+        mode: Mode,
+        *,
+        state: State = "starting",
+        notice: NoticeMessage = NoticeMessage(),  # noqa: B008 - frozen
+    ) -> None:
         """Serve another session from now on; every display is sent all of it anew.
 
         A display gets the language that it asked for when it came, if this session has it.
         """
         self._boards, self._mode = Boards(boards), mode
+        # Before `hello`, which tells both: those of the session before are none of this one's.
+        self._state, self._reason, self._notice = state, "", notice
+        self._metrics.set_state(state)
         for client in self._clients:
             wanted = self._boards.subscription(client.connection.request, is_strict=False)
             client.lang, client.board = wanted.lang, self._boards.target_of(wanted.lang)

@@ -1,20 +1,24 @@
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
+from unittest.mock import AsyncMock
 
 import orjson
 import pytest
 
 from pipeline.config.publishing import Publish
-from pipeline.publish.broker import Broker
-from pipeline.publish.publisher import Backlog
-from pipeline.publish.stream import StreamMessage
+from pipeline.core.errors import PublishError
+from pipeline.publish.broker import Broker, StreamState
+from pipeline.publish.publisher import Backlog, Publisher
+from pipeline.publish.stream import ServiceStatus, StreamMessage, status_out
 from scripts.support.nats_server import NatsServer
+from scripts.support.tcp_proxy import TcpProxy
 from tests.support.hub import in_loop
 from tests.support.patience import reached
 from tests.support.relays import church, delete_stream, needs_nats
-from scripts.support.tcp_proxy import TcpProxy
 
 
 def stores(server: NatsServer, text: str) -> Callable[[], bool]:
@@ -196,6 +200,58 @@ async def test_the_end_does_not_wait_for_a_server_that_is_gone(tmp_path: Path) -
         await reached(lambda: hall.codes)
         await hall.close()
         assert hall.publisher.waiting == 2
+
+
+STATUS = ServiceStatus(session="one", mode="live", source="en", targets=("es",), state="speech")
+
+
+@in_loop
+async def test_a_line_that_breaks_after_a_good_while_is_tried_again_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    publisher = Publisher(Publish(nats="nats://127.0.0.1:1"), STATUS)
+    waits: list[float] = []
+    broken = PublishError("publish-unreachable", "It does not answer.", "")
+
+    class Line:
+        """Takes one message and breaks."""
+
+        ensure_stream = AsyncMock(return_value=StreamState(datetime.now(UTC), 0))
+        clear = publish = close = AsyncMock()
+        erase = AsyncMock(side_effect=broken)
+
+    async def wait(wait_s: float) -> None:
+        waits.append(wait_s)
+        publisher._is_closing = len(waits) == 7
+
+    connect = AsyncMock(side_effect=[*[broken] * 5, Line(), broken])
+    monkeypatch.setattr(Broker, "connect", connect)
+    monkeypatch.setattr(publisher, "_sleep", wait)
+    monkeypatch.setattr("random.uniform", lambda *_: 1.0)
+    publisher._offer_status()
+    await publisher._serve()
+    assert waits == [0.5, 1.0, 2.0, 5.0, 5.0, 0.5, 1.0]
+
+
+def test_a_sign_of_life_does_not_bring_an_earlier_state_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Two threads publish the status: the hall's and, as a sign of life, the publisher's."""
+    publisher = Publisher(Publish(nats="nats://127.0.0.1:1"), STATUS)
+    hall = threading.Thread(target=publisher.offer_state, args=("blank",))
+
+    def interrupted(church: str, status: ServiceStatus) -> StreamMessage:
+        if threading.current_thread() is not hall:
+            hall.start()
+            hall.join(0.3)
+        return status_out(church, status)
+
+    monkeypatch.setattr("pipeline.publish.publisher.status_out", interrupted)
+    publisher._offer_status()
+    hall.join(5.0)
+    waiting = publisher._backlog.first()
+    assert waiting
+    assert orjson.loads(waiting.data)["state"] == "blank"
 
 
 def message(

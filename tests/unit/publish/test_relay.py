@@ -19,11 +19,11 @@ from pipeline.publish.stream import ServiceStatus, StreamCaption
 from pipeline.server.hub import Hub
 from scripts.support.nats_server import NatsServer
 from scripts.support.records import caption
-from tests.support.hub import fetch, in_loop, receive, send, serving
+from scripts.support.tcp_proxy import TcpProxy
+from tests.support.hub import fetch, in_loop, receive, send, serving, silent
 from tests.support.paths import ROOT
 from tests.support.patience import reached
 from tests.support.relays import church, delete_stream, needs_nats, relay, texts
-from scripts.support.tcp_proxy import TcpProxy
 
 SCALE = ROOT / "docs" / "SCALE.md"
 
@@ -324,7 +324,6 @@ async def test_a_display_that_came_too_early_gets_its_language_when_it_is_known(
             for each in (page, other):
                 hello = await receive(each)
                 assert (hello["lang"], hello["targets"]) == ("fr", ["es", "fr"])
-                assert (await receive(each))["type"] == "status"
             feed.take(said(hall(), 1, "uno"))
             feed.take(said(CaptionBoard("one", "en", "fr", 5), 1, "un", lang="fr"))
             assert (await receive(page))["target"]["text"] == "un"
@@ -349,11 +348,10 @@ async def test_displays_are_told_state_notice_session_and_silence() -> None:
         await receive(page)
         feed.take(replace(STATUS, notice={"es": "A las diez."}))
         assert (await receive(page))["session"] == "one"
-        assert (await receive(page))["state"] == "speech"
-        assert (await receive(page))["texts"] == {"es": "A las diez."}
+        feed.take(STATUS)
+        assert (await receive(page))["texts"] == {}
         feed.take(replace(STATUS, session="two"))
         assert (await receive(page))["session"] == "two"
-        assert (await receive(page))["texts"] == {}
         feed.lose()
         silence = await receive(page)
         assert (silence["state"], silence["type"]) == ("fault", "status")
@@ -361,6 +359,24 @@ async def test_displays_are_told_state_notice_session_and_silence() -> None:
         assert (await receive(page))["state"] == "speech"
         message = await receive(page)
         assert message["target"]["text"] == "uno"
+
+
+@in_loop
+async def test_a_new_session_comes_with_its_own_state_and_notice() -> None:
+    """A screen that is dark must not show captions between two messages."""
+    async with serving() as service, service.connect() as page:
+        feed = Feed(service.hub, service.board, 5)
+        await receive(page)
+        feed.take(replace(STATUS, notice={"es": "A las diez."}))
+        hello = await receive(page)
+        assert (hello["session"], hello["state"]) == ("one", "speech")
+        assert hello["notice"]["texts"] == {"es": "A las diez."}
+        feed.take(said(hall("two"), 1, "secreto"))
+        feed.take(replace(STATUS, session="two", state="blank"))
+        hello = await receive(page)
+        assert (hello["session"], hello["state"]) == ("two", "blank")
+        assert hello["notice"]["texts"] == {}
+        assert await silent(page)
 
 
 def test_a_dark_screen_stays_dark_when_nothing_comes_any_more(feed: Feed) -> None:
