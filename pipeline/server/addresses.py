@@ -10,6 +10,7 @@ import http.client
 import re
 import socket
 import ssl
+from contextlib import suppress
 from functools import cache, lru_cache
 from http import HTTPStatus
 from io import BytesIO
@@ -43,11 +44,15 @@ def unbound(settings: Server, problem: OSError) -> ServerError:
         case errno.EADDRINUSE:
             other = "choose another with --port or server.port (0 picks a free one)"
             who, fix = "another program", f"Stop it, or {other}."
-            if process := owner(settings.port):
-                who = f"{process.name()} (process {process.pid})"
-                if process.status() == psutil.STATUS_STOPPED:
-                    who += ", which Ctrl-Z has suspended"
-                    fix = f"Type `fg` in its window, or end it: `stark-translate stop`. Or {other}."
+            # It may end while it is asked, as in a restart: then nobody is named.
+            with suppress(psutil.Error):
+                if process := owner(settings.port):
+                    is_stopped = process.status() == psutil.STATUS_STOPPED
+                    who = f"{process.name()} (process {process.pid})"
+                    if is_stopped:
+                        who += ", which Ctrl-Z has suspended"
+                        fix = "Type `fg` in its window, or end it: `stark-translate stop`. "
+                        fix += f"Or {other}."
             if session := health_at(settings, 1.0).get("session"):
                 who = f"{who}, the running session {session}"
                 fix = "Nothing to do if that is the service; `stark-translate stop` ends it. "

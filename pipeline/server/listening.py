@@ -126,16 +126,20 @@ class _Accepted(socket.socket):
 async def listeners(host: str, port: int, doors: Doors) -> list[Listener]:
     """Return a socket bound to each address of a host. Raises OSError."""
     loop = asyncio.get_running_loop()
-    found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    told = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    # A name that the hosts file has twice is told twice, and a second socket could not be bound.
+    found = tuple(dict.fromkeys(told))
     made: list[Listener] = []
     try:
-        for family, kind, number, _, address in dict.fromkeys(found):
+        for family, kind, number, _, address in found:
             each = Listener(family, kind, number)
             made.append(each)
             each.doors = doors
             each.setsockopt(socket.SOL_SOCKET, _REUSE, 1)
-            if family == socket.AF_INET6:  # of two addresses, so that both can be bound
-                each.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+            if family == socket.AF_INET6:
+                # Of two addresses, so that both can be bound. Alone, `::` takes IPv4 as well: the
+                # address that phones are told is of IPv4 (`addresses.page_address`).
+                each.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, len(found) > 1)
             # What is accepted inherits these.
             each.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BYTES)
             each.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _RECEIVE_BYTES)

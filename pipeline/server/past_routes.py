@@ -97,8 +97,6 @@ class PastRoutes:
         except SessionError as problem:
             status = _STATUS.get(problem.code, HTTPStatus.INTERNAL_SERVER_ERROR)
             return refuse(status, f"{problem.message} {problem.fix}".strip())
-        if request.method == "HEAD":
-            response.body = b""
         return response
 
     async def _refusal(self, request: Request, address: str) -> Response | None:

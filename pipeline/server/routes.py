@@ -64,9 +64,7 @@ class Endpoints:
         self._subtitles = subtitles
         self._voices = voices or VoiceStreams((), 0)
 
-    def answer(  # noqa: PLR0912 - one case an address
-        self, request: Request, *, full: bool
-    ) -> Response | None:
+    def answer(self, request: Request, *, full: bool) -> Response | None:
         """Answer a request; None lets the socket open, unless the hall is `full`."""
         if request.method not in ("GET", "HEAD"):
             return refuse(HTTPStatus.METHOD_NOT_ALLOWED, "Use GET.", {"Allow": "GET, HEAD"})
@@ -100,9 +98,6 @@ class Endpoints:
                 response = self._answer_subtitles(request)
             case _:
                 response = self._pages.answer(request)
-        if request.method == "HEAD":
-            # The headers stay: Content-Length is what GET would send.
-            response.body = b""
         return response
 
     def _answer_subtitles(self, request: Request) -> Response:

@@ -191,6 +191,9 @@ class Transport:
                     if self.protocol.eof_sent:  # it broke off, or sent nonsense, meanwhile
                         log.debug("gone before its answer", address=address_of(self))
                         return  # the library would write an assertion's traceback into the log
+                    if self.request is not None and self.request.method == "HEAD":
+                        # The headers stay: Content-Length is what GET would send.
+                        response.body = b""
                     for name, value in headers.items():
                         if response.status_code != 101 and name not in response.headers:
                             response.headers[name] = value

@@ -6,6 +6,7 @@ import os
 import socket
 from xml.etree import ElementTree as ET
 
+import psutil
 import pytest
 
 from pipeline.config.schema import Server
@@ -40,6 +41,20 @@ def test_the_owner_of_a_taken_port_is_named() -> None:
         assert f"(process {os.getpid()})" in error.message
     nobody = unbound(Server(port=1), OSError(errno.EADDRINUSE, "Address already in use"))
     assert "taken by another program" in nobody.message
+
+
+def test_an_owner_that_ends_while_it_is_asked_is_another_program(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def gone(self: psutil.Process) -> str:
+        raise psutil.NoSuchProcess(self.pid)
+
+    monkeypatch.setattr(psutil.Process, "name", gone)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        error = unbound(Server(port=port), OSError(errno.EADDRINUSE, "Address already in use"))
+    assert error.code == "port-in-use"
+    assert "taken by another program" in error.message
 
 
 def test_this_machine_opens_the_name_of_the_certificate() -> None:

@@ -137,3 +137,11 @@ async def test_each_address_of_a_host_is_served() -> None:
     async with serving(host="localhost") as service:
         reply = await asyncio.to_thread(fetch, service.hub.port, "/address", "GET", {})
         assert reply.status == 200
+
+
+@pytest.mark.skipif(not socket.has_dualstack_ipv6(), reason="no IPv6 here")
+@in_loop
+async def test_all_addresses_means_those_of_ipv4_as_well() -> None:
+    """The page of `::` is this machine's IPv4 address: phones must reach it."""
+    async with serving(host="::") as service:
+        assert (await service.get("/address")).status == 200

@@ -101,6 +101,18 @@ async def test_a_head_has_the_length_and_no_body(kept: Path) -> None:
 
 
 @in_loop
+async def test_a_refusal_of_head_has_no_body(kept: Path) -> None:
+    async with serving(sessions=kept) as service:
+        request = b"HEAD /past HTTP/1.1\r\nHost: x\r\n\r\n"
+        reader, writer = await asyncio.open_connection("127.0.0.1", service.hub.port)
+        writer.write(request)
+        answer = await reader.read()
+        writer.close()
+    assert answer.startswith(b"HTTP/1.1 401 ")
+    assert answer.endswith(b"\r\n\r\n")
+
+
+@in_loop
 async def test_everyone_may_read_services_but_no_rehearsal(kept: Path) -> None:
     async with serving(sessions=kept, past_services="everyone") as service:
         told = orjson.loads((await service.get("/past")).body)
