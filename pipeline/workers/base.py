@@ -54,6 +54,7 @@ class Worker(Thread):
         try:
             self.load()
             self.emit(WorkerReady(self.name))
+            # A stop during the start sets it as well: otherwise this thread would wait for ever.
             self._begun.wait()
             self.work()
         except BaseException as unexpected:  # noqa: BLE001 - the thread's one way to tell anybody
@@ -81,6 +82,7 @@ class Worker(Thread):
             if not is_unusable(error):
                 raise
             self.emit(Fault(self.name, error.code, error.message))
+            # A wrong setting ends the start; a model that is broken costs this engine only.
             return False
         return True
 
@@ -112,11 +114,13 @@ class WorkLog:
         try:
             yield
         finally:
+            # Before the next line: `since` may find the stretch twice in between, but not miss it.
             self._done.append((began_s, time.monotonic()))
             self._began_s = None
 
     def since(self, from_s: float, now_s: float) -> float:
         """Return how many of the seconds from `from_s` to `now_s` (monotonic) it was at work."""
+        # Read before `_done`: a stretch that ends in between is found there.
         began_s = self._began_s
         ends_s = {} if began_s is None else {began_s: now_s}
         # A copy, since the thread at work appends meanwhile; by its beginning a stretch that ends
@@ -166,6 +170,7 @@ class Engines:
         for number, target in enumerate(self.targets):
             quick, final = target.stages(is_first=number == 0)
             places += [(quick, target.partial), (final, target.final)]
+        # Behind the recognizer and the two translators of the first target, with which it compares.
         places.insert(3, ("compare", self.compare))
         places.append(("speech", self.speaker))
         found: dict[int, tuple[str, EngineProcess]] = {}

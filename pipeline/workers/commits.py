@@ -41,6 +41,7 @@ class Commitments:
         self._target = TargetCommit(attention_follows=self._target.attention_follows)
         self._settled = ""
         self._stands = 0
+        # Committed source words and what stood of their translation, oldest first.
         self._history: list[tuple[list[str], Standing]] = []
         self._stood = ""
         self._revised = 0
@@ -70,6 +71,7 @@ class Commitments:
         self._lang = transcript.lang
         if reopened is None or reopened.id != self._id:
             return
+        # By identity: the same final may be reopened more than once, each time with another text.
         if reopened is not self._reopened:
             self._reopened, self.lead = reopened, reopened.target
             self._stood = reopened.target
@@ -77,6 +79,7 @@ class Commitments:
             self._history = []
         at = behind(transcript.text, reopened.source) if self.lead else None
         if at is None:
+            # Other words are heard now: nothing of the final's translation can be relied on.
             self.said, self.lead = 0, ""
             return
         self.said = at
@@ -109,6 +112,7 @@ class Commitments:
     def heard_nothing_of_use(self, utterance: Utterance) -> None:
         """Drop the beginning that the recognizer was given: its text could not be used."""
         if utterance.is_whole:
+            # Should its speaker go on, the next revision begins with nothing.
             self._id = None
         self._source = CommitPolicy(self._stt.commit, self._stt.commit_s)
 
@@ -118,6 +122,7 @@ class Commitments:
         Of a final: with `keeps` what stands, and was made of words that it still has.
         """
         if transcript.utterance.is_whole:
+            # A final is recognized freely: its tokens are not those that the partials committed.
             return self._still_said(transcript.text[self.said :]) if keeps else Standing()
         tokens, ends_s = transcript.recognition.tokens, transcript.recognition.ends_s
         raw = 0

@@ -76,7 +76,8 @@ class _Ladder:
         self._calm_since: float | None = None
 
     def observe(self, lag_s: float, now_s: float) -> None:
-        reached = max((r for r in self._rungs if lag_s > LIMIT_S.get(r, -1.0)), default=Rung.FULL)
+        # FULL has no limit: every wait is above -1.
+        reached = max(each for each in self._rungs if lag_s > LIMIT_S.get(each, -1.0))
         if reached > self.rung:
             self.rung = reached
             self._calm_since = None
@@ -96,6 +97,7 @@ class Degradation:
     def __init__(self) -> None:
         partials = (Rung.FEWER_PARTIALS, Rung.NO_PARTIALS)
         # Each gives up what makes its own stage faster. Partials cost all of them.
+        # BEHIND gives nothing up: nothing but the recognizer turns sound into words.
         self._recognizer = _Ladder("the recognizer", *partials, Rung.BEHIND)
         self._quick = _Ladder("the quick translator", *partials, Rung.SOURCE_CAPTIONS)
         self._final = _Ladder("the final translator", *partials, Rung.PARTIAL_ENGINE_FINALS)

@@ -95,6 +95,7 @@ class WorkerGroup:
                 shed=self.may_shed,
                 glossaries=dictionary.glossaries_of(each.translate.source),
                 judge=judge,
+                # Looked up when it is asked: the transcribe thread is made below, of these targets.
                 sound_since_s=lambda: self._transcribe.waiting_since_s,
                 degradation=degradation if number == 0 else None,
                 ask=self._utterances.ask if number == 0 else None,
@@ -113,6 +114,7 @@ class WorkerGroup:
             degradation=degradation,
             emit=first.tell,
             shed=self.may_shed,
+            # Called in the transcribe thread, read in the listen thread: one assignment of a tuple.
             expect_more=self._segmenter.expect_more,
             extra_targets=[each.transcripts for each in extra],
         )
@@ -138,6 +140,7 @@ class WorkerGroup:
     def start(self) -> None:
         """Let all workers load."""
         for stage, engine in self._engines.by_stage():
+            # Before the threads: a process that dies while it loads is told of as well.
             engine.listen(partial(self._tell, stage))
         for worker in self._all:
             worker.start()
@@ -193,6 +196,7 @@ class WorkerGroup:
     def is_done(self) -> bool:
         """Whether every worker that captions need has ended, but for a translator that hangs."""
         left = {worker.name for worker in self._workers} - set(self.ended)
+        # Its drafts have been made final (`Supervisor`). Its thread cannot be ended from here.
         return not left or (left == {"translate"} and self.targets[0].quick.final_engine_lost)
 
     @property
@@ -259,6 +263,7 @@ class WorkerGroup:
         self.listen.song_control = controls.song_control
         self._transcribe.spoken.forced = controls.forced_language
         new = controls.off_record and not self.listen.off_record
+        # Before the queues are emptied: the listen thread must not fill them again.
         self.listen.off_record = controls.off_record
         if new:
             # First what would go on with words from before, then what holds them.
@@ -327,6 +332,7 @@ class Compare(Worker):
         """Compare until the end comes."""
         while (final := self._finals.get()) is not None:
             if self._useless:
+                # Taken all the same: the end stands behind it in the queue.
                 self.left_out += 1
             else:
                 self._compare(*final)

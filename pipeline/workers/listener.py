@@ -76,6 +76,7 @@ class FallbackDetector:
 
 # Blocks of 32 ms: four readings a second.
 _LEVEL_BLOCKS = 8
+# Pauses before each attempt to open the source; the last one holds from then on.
 _REOPEN_S = (0.5, 1.0, 2.0, 5.0)
 _STUCK = 2
 _ZEROS_S = (5.0, 10.0, 20.0, 60.0)
@@ -140,6 +141,7 @@ class Listen(Worker):
         self._gate = SongGate()
         self._forgotten = ForgottenHold()
         self._song_from_s = 0.0
+        # Events and not flags: set by the main thread, each is obeyed once, with the next block.
         self._forget = threading.Event()
         self._keep = threading.Event()
         self.heard_s = origin_s
@@ -178,6 +180,7 @@ class Listen(Worker):
 
     def work(self) -> None:
         """Read blocks to the source's end."""
+        # The supervisor counts from here: the time of loading is no silence.
         self.beat_s = time.monotonic()
         try:
             while not self._stopping.is_set():
@@ -199,8 +202,10 @@ class Listen(Worker):
 
     def _reopen(self) -> None:
         attempt = stuck = 0
+        # The wait ends with a stop: the program must not outlive its service by a pause.
         while not self._stopping.wait(_REOPEN_S[min(attempt, len(_REOPEN_S) - 1)]):
             attempt += 1
+            # A microphone that is away is no hang. A restart would not bring it back.
             self.beat_s = time.monotonic()
             try:
                 self._source.open()
@@ -210,6 +215,7 @@ class Listen(Worker):
                     raise  # the audio system hangs in this process: only a new one helps
                 continue
             self._zeros_s = 0.0
+            # A muted device opens as well: only sound proves that it is back (`_hear_zeros`).
             if not self._mutes:
                 self._back("is back")
             return
@@ -241,6 +247,7 @@ class Listen(Worker):
         if block.start_sample != round(self.heard_s * SAMPLE_RATE):
             self._reset()  # what they remember does not lead up to this block
         self.heard_s = (block.start_sample + len(block.pcm)) / SAMPLE_RATE
+        # Also while paused and off the record: the meter shows that the microphone works.
         self._measure(block)
         if self._source.bad_samples and not self._told_bad:
             self._told_bad = True
@@ -258,15 +265,18 @@ class Listen(Worker):
             self._zeros_s = 0.0
             return
         if self.paused:
+            # What was said before the pause gets its final; after that nothing is open.
             self._flush(now_at_zero)
             self._zeros_s = 0.0  # who pauses may mute as well
             self._look_for_forgotten(*self._detect(block))
             return
         if self._keep.is_set():
+            # Cleared before it is obeyed: what is asked for meanwhile is done with the next block.
             self._keep.clear()
             self._segmenter.settle()
         self._hear(block, now_at_zero)
         if self._zeros_mean_lost:
+            # Last: it may raise, and then this block has been heard.
             self._hear_zeros(block)
 
     def _reset(self) -> None:
@@ -310,10 +320,12 @@ class Listen(Worker):
         if passage.song_from is not None:
             # An operator's hold begins at no sample (the gate's _NOW), but at what is heard now.
             from_s = min(passage.song_from / SAMPLE_RATE, self.heard_s)
+            # Before the hold is told: the final of what was said before the song comes first.
             self._send(self._segmenter.cut(passage.song_from), now_at_zero)
             self._song_from_s = from_s
             self._tell_song(held=True, at_s=self.heard_s)
         if passage.is_over:
+            # What the gate has kept is captioned now, so the hold ended where that begins.
             first = (
                 passage.heard[0][0].start_sample / SAMPLE_RATE if passage.heard else self.heard_s
             )
@@ -342,11 +354,13 @@ class Listen(Worker):
                     self._segmenter.expect_more(utterance, 0.0)
                 continue
             closed_s = time.monotonic()
+            # Without a block at hand the samples have no clock: it counts as just said.
             spoken_s = utterance.end_s + now_at_zero if now_at_zero else closed_s
             stamped = replace(utterance, spoken_s=spoken_s, closed_s=closed_s)
             # Before it is queued: the main thread hears of it earlier than of anything made of it.
             if stamped.final or stamped.cause == "resumed":
                 self.emit(stamped)
+            # May wait for room; meanwhile the capture queue drops its oldest sound, counted.
             self._utterances.put(stamped)
             # It is open again: `_tell_settled` must not take it for one that is over.
             if stamped.cause == "resumed":

@@ -96,6 +96,7 @@ class DraftQueue(queue.Queue[Draft | None]):
                 self._asked.remove(asked)
                 return asked
             draft = self._get()
+            # As `queue.Queue.get` does: `put` waits for just this.
             self.not_full.notify()
             return draft
 
@@ -134,6 +135,7 @@ class UtteranceQueue(_Asked):
 
     def __init__(self, limit: int = 32) -> None:
         super().__init__()
+        # Each final holds its samples: without a limit, one that nobody takes fills the memory.
         self._limit = limit
         self._finals: deque[Utterance] = deque()
         self._partial: Utterance | None = None
@@ -168,8 +170,10 @@ class UtteranceQueue(_Asked):
             elif not utterance.is_whole:
                 self._partial = utterance
             elif not self._confirm(utterance):
+                # `take` and `discard` make room. `close` ends the wait where nobody takes any more.
                 self._changed.wait_for(lambda: not self.is_full or self._closed)
                 self._finals.append(utterance)
+                # Remembered when it is taken, too: `_confirm` must not hand its final over.
                 self._eager = None if utterance.final else utterance
             self._changed.notify_all()
 
@@ -179,6 +183,7 @@ class UtteranceQueue(_Asked):
 
     def _resume(self, utterance: Utterance) -> None:
         self._eager = None
+        # `is_stale` reads it without the lock: one look into a dict is never half done.
         self._resumed[utterance.id] = utterance.revision
         if len(self._resumed) > _RESUMED:
             # A dict keeps its order, so the first is the oldest.
@@ -209,6 +214,7 @@ class UtteranceQueue(_Asked):
             )
             if self._asked and not self._finals:
                 return self._asked.popleft()
+            # It takes the lock again, which a Condition's lock allows its own thread.
             return self.get()
 
     def get(self) -> Utterance | None:
@@ -227,12 +233,14 @@ class UtteranceQueue(_Asked):
             self._finals.clear()
             self._asked.clear()
             self._partial = self._eager = None
+            # The listen thread may be waiting for room.
             self._changed.notify_all()
 
     def close(self) -> None:
         """Let no more in; what waits can still be taken."""
         with self._changed:
             self._closed = True
+            # `Listen.work` closes what is open first: its final waits here, and has all of it.
             self._partial = None
             self._changed.notify_all()
 
@@ -276,6 +284,7 @@ class TranscriptQueue(_Asked):
         """
         with self._changed:
             self._partial = None
+            # The partial goes even where this one is not taken: what it said is out of date.
             utterance = transcript.utterance
             if self._is_resting or (utterance.is_whole and utterance.closed_s < self._woke_s):
                 return
@@ -291,6 +300,7 @@ class TranscriptQueue(_Asked):
         with self._changed:
             if transcript.utterance.id not in self._handed:
                 self._handed.append(transcript.utterance.id)
+                # The deque drops the oldest of too many: fewest people still have that on screen.
                 self._fills.append(without_sound(transcript))
                 self._changed.notify_all()
 
@@ -298,6 +308,7 @@ class TranscriptQueue(_Asked):
         """Take no more, and forget what waits; or begin again."""
         with self._changed:
             if self._is_resting and not resting:
+                # The clock of `Utterance.closed_s`, with which `put` compares it.
                 self._woke_s = time.monotonic()
             self._is_resting = resting
             if resting:
@@ -310,6 +321,7 @@ class TranscriptQueue(_Asked):
         """
         with self._changed:
             while not (self._whole or self._asked or self._partial or self._closed):
+                # It takes the draft queue's lock inside this one; nobody takes them in reverse.
                 if self._fills and self._may_fill():
                     return self._fills.pop()
                 # With a limit: nobody tells when there is time, that depends on another queue.
@@ -332,6 +344,7 @@ class TranscriptQueue(_Asked):
         with self._changed:
             self._closed = True
             self._partial = None
+            # Old captions must not keep a service from ending.
             self._fills.clear()
             self._changed.notify_all()
 

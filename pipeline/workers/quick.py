@@ -154,13 +154,16 @@ class QuickPass:
                 Retranslated(request.ticket, caption if goes_on else as_final(caption), lang)
             )
         elif not goes_on:
+            # Nothing better follows: the main thread awaits an answer to every ticket.
             self._emit(Retranslated(request.ticket, None, lang))
         if goes_on and self._drafts is not None:
+            # Behind the report: the final that another thread makes of it must come later.
             self._drafts.ask(replace(request, quick=caption))
 
     def end(self) -> None:
         """Tell the final translator that nothing more comes."""
         if self._drafts is not None:
+            # May wait for room: if the translator hangs, the main thread empties the queue.
             self._drafts.put(None)
 
     def _has_translator(self, transcript: Transcript) -> bool:
@@ -186,6 +189,7 @@ class QuickPass:
         now = time.monotonic()
         has_translator = self._has_translator(transcript)
         keeps = has_translator and self.settings.translate.final.stability == "calm"
+        # First: `heard` commits only what lies behind the words that are kept.
         self.commits.go_on(transcript, self.reopened if keeps else None)
         standing = self.commits.heard(transcript, keeps=keeps)
         if not has_translator:
@@ -249,10 +253,12 @@ class QuickPass:
             return
         # The draft is on screen while its final is made.
         self._emit(caption)
+        # Before it is handed over: the final must not be overtaken by its draft.
         try:
             # Only a file that is played fast can wait for room.
             self._drafts.put((caption, time.monotonic()), block=not self._shed)
         except queue.Full:
+            # To wait here would hold up the recognizer: the draft is good enough for a final.
             self.full_drafts += 1
             self._emit(as_final(caption))
         else:
@@ -305,6 +311,7 @@ class Quick(Worker):
 
     def _is_due(self) -> bool:
         """Whether a partial is to be translated, as far as this language keeps up."""
+        # Of all stages of this language: each partial costs the processor that they share.
         self._partials += 1
         rung = self._degradation.rung
         return rung < Rung.FEWER_PARTIALS or (rung < Rung.NO_PARTIALS and self._partials % 2 == 0)

@@ -32,6 +32,7 @@ def transcribe(
     A partial begins with the tokens `prefix`, which are committed.
     """
     start_s = clock()
+    # An eager utterance is recognized as a final: if silence lasts, its text is the final's.
     recognition = recognizer.recognize(utterance.pcm, final=utterance.is_whole, prefix=prefix)
     # One with another behind it has named which of them it was.
     recognition = replace(recognition, engine=recognition.engine or recognizer.name)
@@ -73,6 +74,7 @@ def translate(
     )
     if church and is_free:
         text = given(text, transcript.lang, church)
+    # Partials are replaced in a moment, and have no time for this.
     if glossary and transcript.utterance.is_whole:
         request = replace(request, wanted=glossary.find(text))
     translation = translator.translate(text, request)

@@ -87,6 +87,7 @@ class TargetWorkers:
                 emit=self.tell,
                 is_stale=is_stale,
                 name=final_stage,
+                # Asked for scores in another thread than for translations: its calls have a lock.
                 scorer=engines.partial if isinstance(engines.partial, Scorer) else None,
                 glossaries=glossaries,
             )
@@ -207,6 +208,7 @@ class TargetWorkers:
         self.transcripts.discard()
         self.drafts.discard_asked()
         if self.translate is not None:
+            # Taken and not shown. What is being translated now is dropped by the coordinator.
             self.translate.take_unfinished()
 
     def release(self, ended: set[str]) -> None:
@@ -238,6 +240,7 @@ class TargetWorkers:
 
     def _checked(self, made: Caption) -> Caption:
         """Return a caption compared with what was said; a final judged, with an opinion of it."""
+        # In the thread that has made it: the main thread only shows what comes.
         store = self._glossaries
         glossary, names = (store.of(made.lang), store.names) if store else (None, ())
         made = checked(made, self._settings.church, glossary, names)

@@ -81,7 +81,9 @@ class Transcribe(Worker):
         self.busy_since_s = 0.0
         """Since when it is at what it took last, 0.0 while it waits; for the supervisor."""
         self._at_s = math.inf
+        # Asked in this thread while the recognizer is at work, so `_doing` needs no lock.
         recognizer.is_cancelled = self._is_cancelled
+        # The newest text that could be used, for a final that the recognizer has no text of.
         self._last: Transcript | None = None
 
     @property
@@ -118,6 +120,7 @@ class Transcribe(Worker):
                 if isinstance(work, Retranslation):
                     self.quick.retranslate(work)
                 else:
+                    # A partial at work makes nobody late: it gives way to a final.
                     self._at_s = work.closed_s if work.is_whole else math.inf
                     self.take(work)
                     self._at_s = math.inf
@@ -136,11 +139,13 @@ class Transcribe(Worker):
             return
         if utterance.is_song:
             self._commits.heard_nothing_of_use(utterance)
+            # It has no text, but partials of it may be on screen: by this report they go.
             self.emit(self._nothing(utterance, "song"))
             return
         try:
             transcript = self._transcript(utterance)
         except EngineCancelledError:
+            # A newer version of it follows, or waits already.
             return
         if self._utterances.is_stale(utterance):
             return  # speech has returned meanwhile: there will be another text of it
@@ -153,6 +158,7 @@ class Transcribe(Worker):
             transcript = replace(transcript, goes_on=self._goes_on(transcript))
             # Before it is translated: meanwhile the pause goes on in which the segmenter needs it.
             self._expect_more(utterance, transcript.goes_on)
+        # Only here: what was filtered is nothing to fall back on.
         self._last = transcript
         self.quick.take(transcript)
         for transcripts in self._extra_targets:  # the first target comes first
@@ -180,8 +186,10 @@ class Transcribe(Worker):
         try:
             transcript = self._recognized(utterance)
         except EngineGoneError:
+            # None of the errors in a row: its keeper replaces the process, and tells of it.
             return self._without_recognizer(utterance)
         except EngineCancelledError:
+            # An EngineError by its class, and no fault of the engine.
             raise
         except EngineError as error:
             self.fault(error)
@@ -198,6 +206,7 @@ class Transcribe(Worker):
         if not utterance.is_whole:
             # Here the sound ends, not the sentence: the recognizer cannot tell the two apart.
             transcript = replace(transcript, text=without_guessed_end(transcript.text))
+        # The raw text is judged: a dictionary rule must not hide what the recognizer did.
         why = self._objection(transcript)
         # A partial of the same sound was good: the fault is the decoding's, not the speaker's.
         last = self._heard_before(utterance) if why in _RAN_AWAY else None
@@ -270,6 +279,7 @@ class Transcribe(Worker):
         if isinstance(self._recognizer, MultilingualRecognizer):
             self._recognizer.lang = lang
         prefix = self._commits.prefix(utterance, self.settings.stt)
+        # One attempt at a partial, which another one follows; two at a final.
         for is_last in (not utterance.is_whole, True):
             try:
                 return transcribe(
@@ -278,6 +288,7 @@ class Transcribe(Worker):
                     lang=lang,
                     free_s=self._free_s,
                     clock=time.monotonic,
+                    # Committed tokens are of the language in which it was heard before.
                     prefix=() if anew else prefix,
                 )
             except EngineGoneError:
@@ -348,12 +359,14 @@ class SpokenLanguage:
         likely = max(shares, key=lambda lang: shares[lang], default=self.now)
         if shares.get(likely, 0.0) < SURE:
             return self.now
+        # An eager utterance and its final are the same speech: they do not confirm each other.
         is_second = self._other == likely and self._other_id != utterance_id
         if speech_s >= LONG_S or (is_whole and is_second) or likely == self.now:
             # Of two versions of an utterance the later one counts.
             self.now, self._other = likely, ""
             return likely
         if is_whole:
+            # A partial is no evidence of its own: its final is heard again.
             self._other, self._other_id = likely, utterance_id
         if speech_s >= SOME_S:
             return likely

@@ -79,6 +79,7 @@ class Translate(Worker):
         self._backoff = Backoff(after=FAULTS_IN_A_ROW, first_s=_REST_S[0], most_s=_REST_S[1])
         self._is_stale = is_stale
         self._makes_way = False  # what it is at can wait for drafts
+        # Asked in this thread, again and again while the engine is at work.
         translator.is_cancelled = self._is_cancelled
         self.work_log = WorkLog()
         """Of the translator, at what was said."""
@@ -136,6 +137,7 @@ class Translate(Worker):
 
     def take(self, draft: Draft) -> None:
         """Make the final of a draft, unless speech has returned to it."""
+        # Each time: a reload may have changed it.
         self._translator.deadline_s = self.settings.translate.final.deadline_s
         # In one assignment: the main thread may read it between any two instructions.
         self.doing = (draft[0], time.monotonic())
@@ -143,6 +145,7 @@ class Translate(Worker):
             caption = None if self._is_cancelled() else self._final(*draft)
         if caption is not None:
             self.emit(caption)
+        # Last: until its final is out the draft must be found by `take_unfinished`.
         self.doing = None
 
     def _retranslate(self, request: Retranslation) -> None:
@@ -157,6 +160,7 @@ class Translate(Worker):
                 made = self._retranslated(request)
             except EngineCancelledError:
                 if request.may_repeat:
+                    # Until its turn comes again the quick translation is on screen.
                     self._drafts.ask(request)
                     return
             except EngineError as error:
@@ -227,6 +231,7 @@ class Translate(Worker):
                 clock=time.monotonic,
                 request=TranslationRequest(
                     on_text=self._streamer(draft) if may_stream else None,
+                    # Spoken words that stand in for a draft are of another language.
                     draft=draft.text if draft.lang == self._lang else "",
                     standing=Standing(target=draft.stable, was_final=draft.was_final)
                     if final.stability == "calm"
@@ -273,6 +278,7 @@ class Translate(Worker):
         said = self._given(caption)
         # Of several sentences each is judged by itself, as it was translated.
         told = [said] if len(found) == 1 else split(said)
+        # The translator has cut it otherwise: nobody knows which answer is of which sentence.
         if len(told) != len(found):
             return replace(caption, translation=replace(made, alternatives=())), None
         stands = [stood] if len(found) == 1 else [*split(stood), *[""] * len(found)]
@@ -294,6 +300,7 @@ class Translate(Worker):
         try:
             scores = self._scorer.score(said, [each.text for each in found])
         except EngineError:
+            # Without a second opinion the final translator's own first answer stands.
             scores = []
 
         def weight(scored: tuple[Alternative, _Score]) -> float:
@@ -338,6 +345,7 @@ class Translate(Worker):
         self._backoff.failed(time.monotonic())
 
     def _streamer(self, draft: Caption) -> Callable[[str], None]:
+        # From now on: a final that is there in a quarter second comes whole, in one movement.
         last_s = time.monotonic()
 
         def on_text(text: str) -> None:
