@@ -30,6 +30,7 @@ _FORMS: Mapping[str, Mapping[str, str]] = {
     },
 }  # fmt: skip
 """Of each English determiner: masculine, feminine, and both plurals."""
+# "Ma" and "sa" become masculine before a vowel: "mon église".
 _BEFORE_VOWEL = {"le": "l'", "la": "l'", "ma": "mon ", "sa": "son "}
 _MANY = 2
 _HIDDEN = re.compile(r"(?:acta|ama|arca|arpa|asta|hacha|hada|alma|alga|agua|águila)\b")
@@ -39,6 +40,7 @@ _BOTH_IN_PLURAL = re.compile(
     r"pied|nid|chef|arc|raz|mont|maître)-(.+)"
 )
 """French compounds whose first word has a plural too: "petits-enfants"."""
+# Nouns that begin a sentence without a determiner: "Kindness wins".
 _ABSTRACT = re.compile(r"(?:tion|ness|ity|ment|ship|hood|ism|[ae]nce|cy)$")
 _VERB_FOLLOWS = re.compile(
     r"\b(?:to|not|n.t|will|would|can|could|shall|should|may|might|must|do|does|did|let's|please|never|"
@@ -76,6 +78,7 @@ def borrowed(text: str, source: str, target: str) -> str:
 
     def said(match: re.Match[str]) -> str:
         word, before = match["noun"], (match["determiner"] or "").lower()
+        # As it is written: a capital within a sentence makes it a name, which is not listed.
         noun = nouns.get(word)
         if noun is None and not before and _BEGINS.search(text[: match.start()]):
             noun = nouns.get(word[0].lower() + word[1:])
@@ -83,6 +86,7 @@ def borrowed(text: str, source: str, target: str) -> str:
             if noun and noun.form < _MANY and not _ABSTRACT.search(word):
                 return match[0]
         behind = _WORD.match(text, match.end())
+        # "Coffin maker": the first noun only says which kind of maker, and stays English.
         if behind and behind[1] in heads:
             return match[0]
         if noun is None or (
@@ -103,6 +107,7 @@ def _with(determiner: str, noun: _Noun) -> str:
     return elided + noun.text if elided else f"{determiner} {noun.text}"
 
 
+# Kept as long as the process lives: the files come with the program and do not change.
 @cache
 def _nouns(source: str, target: str) -> tuple[Mapping[str, _Noun], re.Pattern[str] | None]:
     file = bundled("languages", "words", f"{source}-{target}.toml")
@@ -112,8 +117,10 @@ def _nouns(source: str, target: str) -> tuple[Mapping[str, _Noun], re.Pattern[st
     nouns = {
         word: noun for said, written in lines.items() for word, noun in _read(said, written, target)
     }
+    # The longest first: of several alternatives a regular expression takes the first that fits.
     words = "|".join(re.escape(word) for word in sorted(nouns, key=len, reverse=True))
     determiners = "|".join(_FORMS[target])
+    # No part of a compound with a hyphen, and nothing with a number behind it.
     found = rf"(?<![\w'’-])(?:(?P<determiner>{determiners})\s+)?(?P<noun>{words})(?![\w-]|\s\d)"
     return nouns, re.compile(found, re.IGNORECASE)
 
@@ -137,6 +144,7 @@ def _read(said: str, written: str, target: str) -> Iterator[tuple[str, _Noun]]:
     is_many = article in ("los", "las", "les")
     elides = article == "l'"
     yield one, _Noun(noun, is_feminine + _MANY * is_many, needs, elides)
+    # Only now: in the singular such a noun has masculine forms before it.
     is_feminine |= article == "el" and _HIDDEN.match(noun) is not None
     if not is_many and (others := _plural(noun, target)):
         yield many or with_s(one), _Noun(others, _MANY + is_feminine, needs, elides)

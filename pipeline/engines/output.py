@@ -20,6 +20,7 @@ class WholeWords:
     """
 
     def __init__(self, lang: str, grow: Callable[[str], None]) -> None:
+        # Incremental: the bytes of a character that a piece cuts in two wait for the next piece.
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._spaced = language(lang).has_spaces
         self._grow = grow
@@ -34,6 +35,7 @@ class WholeWords:
             # A line break ends a word, too: `one_line` makes a space of it.
             whole = whole[: max(whole.rfind(" "), whole.rfind("\n"), 0)]
         whole = one_line(whole)
+        # Within a word nothing changes on screen, and each call is a message to the daemon.
         if whole != self._shown:
             self._shown = whole
             self._grow(whole)
@@ -54,6 +56,7 @@ def growing(
 
     def grow(part: str) -> None:
         if on_text is not None:
+            # Looked up at each call: the caller adds parts meanwhile.
             on_text(" ".join([*(before.text for before in parts), part]))
 
     return grow
@@ -65,6 +68,7 @@ def join(engine: str, parts: Sequence[Translation]) -> Translation:
     `stopped` is that of the first part that was cut off, else "end".
     """
     tokens = sum(part.tokens for part in parts)
+    # By tokens: a part of two words must not count as much as one of thirty.
     logprob = sum((part.avg_logprob or 0.0) * part.tokens for part in parts)
     return Translation(
         text=" ".join(part.text for part in parts if part.text),
@@ -76,6 +80,7 @@ def join(engine: str, parts: Sequence[Translation]) -> Translation:
         draft_tokens=sum(part.draft_tokens for part in parts),
         parts=tuple(told for part in parts for told in part.parts),
         repairs=tuple(repair for part in parts for repair in part.repairs),
+        # Alternatives of one sentence say nothing about the whole text.
         alternatives=parts[0].alternatives if len(parts) == 1 else (),
         stopped=next((part.stopped for part in parts if part.stopped != "end"), "end"),
     )
@@ -114,15 +119,18 @@ def read_answer(
     for piece in pieces:
         text += piece.text
         written += bool(piece.text)
+        # One piece of all, or none, brings the count; the others have 0.
         tokens = piece.tokens or tokens
         prompt_tokens = piece.prompt_tokens or prompt_tokens
         stopped = "length" if piece.finish == "length" else stopped
+        # JSON can hold half of a surrogate pair, which UTF-8 cannot.
         words.add(piece.text.encode(errors="replace"))
         # Only where a word has ended: the last one may still grow.
         if " " in piece.text and repetition.at_end(repetition.words(text), repeats):
             stopped = "loop"
             break
     return Translation(
+        # The last piece may hold `end` and more behind it.
         text=one_line(text.partition(end)[0]),
         engine=engine,
         # Who does not count sends about a token at a time.

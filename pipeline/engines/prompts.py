@@ -19,6 +19,7 @@ Style = Literal["translategemma", "starter", "examples"]
 
 END_OF_TURN = "<end_of_turn>"
 """What the model says at the end of its answer."""
+# Look-alikes: people read quotation marks, and a tokenizer finds no control token.
 _BRACKETS = str.maketrans("<>", "‹›")
 
 _TRANSLATEGEMMA = (
@@ -64,6 +65,7 @@ def render(
         return _by_examples(text, source, target, section)
     if style == "starter":
         head = "<start_of_turn>user\n"
+        # Before the language is named in front: only what was said may be replaced.
         text = borrowed(text.strip(), source, target) if borrows else text.strip()
         text = starter_text(text, target)
     else:
@@ -90,6 +92,7 @@ def _by_examples(text: str, source: str, target: str, section: str) -> Prompt:
             )
     examples = (languages.language(code).examples for code in (source, target))
     # Without the languages' names: with them Gemma 3 270M copies numbers and whole sentences.
+    # In the same order in each language: a list that lacks a sentence would pair the wrong ones.
     shown = "".join(f"{one}\n→ {other}\n\n" for one, other in zip(*examples, strict=True))
     return Prompt(shown, " ".join(text.split()), "\n→", lead=" ", end="\n")
 
@@ -127,4 +130,5 @@ def style_for(model: str | Path) -> Style:
 
 
 def _ships(model: str | Path, name: str) -> bool:
+    # By its name or by its place: the settings may give either.
     return str(model) == name or bundled("models", name) in Path(model).absolute().parents

@@ -51,6 +51,7 @@ class Recognizer(Protocol):
         """
 
 
+# Checked with isinstance: a recognizer of one language need not have the attribute.
 @runtime_checkable
 class MultilingualRecognizer(Protocol):
     """A recognizer that can be told which of several languages to hear."""
@@ -123,6 +124,7 @@ class Speaker(Protocol):
         """
 
 
+# Checked with isinstance: what stands in for a server may be a translator that cannot judge.
 @runtime_checkable
 class Scorer(Protocol):
     """A quick translator that can judge translations; any thread may ask."""
@@ -144,6 +146,7 @@ def until_deadline(engine: Translator) -> Callable[[], None]:
     until_s = time.monotonic() + allowed_s
 
     def check() -> None:
+        # First: of a text that nobody wants it does not matter that it is late.
         if engine.is_cancelled():
             raise EngineCancelledError("engine-cancelled", "The translation is not wanted.")
         if time.monotonic() > until_s:

@@ -17,6 +17,7 @@ RECOGNIZERS: frozenset[Kind] = frozenset({"whisper", "moonshine"})
 
 GPU_SHARES: Mapping[Kind, tuple[float, ...]] = {
     "whisper": (1.0, 0.0),
+    # A single share: what runs on the CPU, or on a server, has no GPU to give up.
     "moonshine": (1.0,),
     "marian": (1.0,),
     "gemma": (1.0, 0.5, 0.0),
@@ -73,6 +74,7 @@ class EngineSpec:
 
         Not of servers, which answer several requests at a time: see `sharing.Turns`.
         """
+        # Both come with each request, so that they may differ.
         ours, theirs = (
             {**each.arguments, "target": "", "deadline_s": 0.0} for each in (self, other)
         )
@@ -91,6 +93,7 @@ class EngineSpec:
 
     def as_json(self) -> dict[str, Any]:
         """Return the values for another process."""
+        # JSON has no paths.
         return asdict(self) | {"model": str(self.model)}
 
     @classmethod
@@ -160,8 +163,10 @@ def make(spec: EngineSpec) -> Recognizer | Translator | Speaker:
 def make_recognizer(spec: EngineSpec) -> Recognizer:
     """Return the engine of a recognizer's description, not yet loaded."""
     arguments = dict(spec.arguments)
+    # Not an argument of the engine: it describes what is asked before it.
     server = arguments.pop("server", None)
     made: Any = _class(*_CLASSES[spec.kind])(spec.model, section=spec.section, **arguments)
+    # All others ask with the whole utterance so far; a streaming engine takes what is new.
     if spec.kind == "moonshine":
         made = _class("streaming.incremental", "IncrementalRecognizer")(made)
     if server:

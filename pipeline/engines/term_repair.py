@@ -61,6 +61,7 @@ def repair(
 
 def lacking(text: str, wanted: Sequence[WantedTerm]) -> list[WantedTerm]:
     """Return the terms of which a translation has no rendering."""
+    # A term without forms is only looked for: there is nothing to put in.
     return [term for term in wanted if term.forms and shown(text, term) is None]
 
 
@@ -78,8 +79,10 @@ def word_weights(
 
     `pieces_until`: how many characters the text has up to each piece.
     """
+    # The most and not the sum: a word of many pieces would win by its length.
     found = [0.0] * len(words)
     start = 0
+    # Not strict: a text whose loop was cut off has more weights than pieces.
     for until, weight in zip(pieces_until, weights, strict=False):
         for index, (begins, ends) in enumerate(words):
             if start < ends and until > begins:

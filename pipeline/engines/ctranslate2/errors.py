@@ -52,6 +52,7 @@ def kind_of(weights: Path) -> str:
     if len(head) < 6:
         return ""
     (length,) = struct.unpack_from("<H", head, 4)
+    # The length counts the zero byte behind the name.
     return _KINDS.get(head[6 : 6 + length].rstrip(b"\0"), "")
 
 

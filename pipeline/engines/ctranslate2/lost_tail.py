@@ -73,6 +73,7 @@ def last_word(
     frames = [frame for token, frame in path if first <= token <= last]
     if not frames:
         return None
+    # A word is as likely as all of its tokens together.
     probability = float(np.prod(np.asarray(probabilities[first : last + 1])))
     return LastWord(first, min(frames) * FRAME_S, (max(frames) + 1) * FRAME_S, probability)
 
@@ -120,6 +121,7 @@ def joined(first: Recognition, rest: Recognition) -> Recognition:
 def _repeated(ended: Sequence[str], begun: Sequence[str]) -> int:
     """Return how many words at the end of one text are also the beginning of the next."""
     before, after = [_plain(word) for word in ended], [_plain(word) for word in begun]
+    # The longest first: of "no, no" two words are repeated and not one.
     counts = range(min(_REPEATED, len(before), len(after)), 0, -1)
     return next((count for count in counts if before[-count:] == after[:count]), 0)
 

@@ -74,6 +74,7 @@ class Marian:
 
     def load(self) -> None:
         """Load the model and translate a word. Raises ModelError."""
+        # Before the libraries, which take long to import: a wrong folder is told at once.
         require(self._path, _FILES, self._section, "translation")
         import ctranslate2  # noqa: PLC0415 - heavy
         import sentencepiece  # noqa: PLC0415 - heavy
@@ -92,6 +93,7 @@ class Marian:
             self._target = pieces(model_file=str(self._path / "target.spm"))
             self._end = [] if self._adds_end() else ["</s>"]
             self._languages = self._language_tokens()
+            # Weights may load and not compute: it is better known now than at the first sentence.
             self.translate("Amen.")
         except EngineError as error:
             key = setting(self._section, "model")
@@ -164,6 +166,7 @@ class Marian:
     ) -> Translation:
         source = self._source.encode(text, out_type=str)
         prefix = list(known.pieces) if known else []
+        # CTranslate2 counts the prefix as well: it must take nothing from what follows.
         cap = 20 + int(2.5 * len(source)) + len(prefix)
         # The prefix is stepped through. `return_alternatives` would read it at once, but then
         # returns no attention and never ends right behind it (CTranslate2 4.8.5).
@@ -171,6 +174,7 @@ class Marian:
             [self._asked(source)],
             target_prefix=[prefix] if prefix else None,
             beam_size=beam,
+            # CTranslate2 returns no more than the beam holds, and refuses a larger number.
             num_hypotheses=min(beam, _ALTERNATIVES),
             max_decoding_length=cap,
             return_scores=True,
@@ -222,6 +226,7 @@ class Marian:
         source = self._asked(self._source.encode(text, out_type=str))
 
         def weigh(term: WantedTerm) -> list[float]:
+            # A term has its place in characters, attention looks at pieces.
             first, end = (
                 len(self._source.encode(text[:place])) for place in (term.start, term.end)
             )
@@ -240,6 +245,7 @@ class Marian:
 
     def _until(self, pieces: Sequence[str]) -> tuple[int, ...]:
         """Return how many characters the text of the pieces has up to each of them."""
+        # Whole beginnings: a piece by itself is decoded without the space before it.
         beginnings = [list(pieces[: count + 1]) for count in range(len(pieces))]
         return tuple(map(len, self._target.decode(beginnings))) if beginnings else ()
 
@@ -250,12 +256,14 @@ class Marian:
 
     def _attention(self, result: Any) -> list[Sequence[float]]:
         """Return how much each piece of a translation looked at each of the source's pieces."""
+        # The rows begin with the token of the language, which is no word of the text.
         before = len(self._asked([])) - len(self._end)
         rows = result.attention[0] if result.attention else ()
         return [row[before:] for row in rows]
 
     def _language_tokens(self) -> frozenset[str]:
         """Return the tokens that ask for a language; most models write one and have none."""
+        # One vocabulary where both languages share it, two where they do not.
         listed = self._path / "shared_vocabulary.json"
         if not listed.exists():
             listed = self._path / "source_vocabulary.json"

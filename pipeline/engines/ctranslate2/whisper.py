@@ -169,6 +169,7 @@ class Whisper:
                 )
         self._model = model
         multilingual = model.model.is_multilingual
+        # One for each language, whose token stands in the prompt; all use the one model.
         self._tokenizers = {
             lang: Tokenizer(model.hf_tokenizer, multilingual, "transcribe", lang)
             for lang in self._spoken
@@ -196,6 +197,7 @@ class Whisper:
         if not pcm.size:
             return Recognition("")
         try:
+            # A longer one is cut, and tells no tokens: the times of each cut begin anew.
             if not final and pcm.size <= _MAX_SAMPLES:
                 return self._partial(pcm, prefix)
             whole, *others = (
@@ -222,11 +224,13 @@ class Whisper:
         """
         self._go_on()
         tokenizer = self._tokenizer
+        # The token of the language, of which a model for English alone has none.
         prompt = [tokenizer.sot, *tokenizer.sot_sequence[1:2], tokenizer.translate]
         (result,) = self._model.model.generate(
             heard.encoded,
             [[*prompt, tokenizer.no_timestamps]],
             beam_size=_TRANSLATION_BEAM,
+            # All of the beam: the best of them that does not repeat what was said is taken.
             num_hypotheses=_TRANSLATION_BEAM,
             max_length=len(prompt) + 1 + _most_tokens(pcm),
             suppress_tokens=self._suppressed,
@@ -241,11 +245,13 @@ class Whisper:
 
     def _partial(self, pcm: Pcm, prefix: Sequence[int]) -> Recognition:
         heard = self._decode(pcm, self._window_s, telling=False, prefix=prefix)
+        # Those behind it in the vocabulary are signs, such as times, and no text.
         ids = [token for token in heard.tokens if token < self._tokenizer.eot]
         pieces = [self._tokenizer.decode([token]) for token in ids]
         length = len(heard.recognition.text)
         # Whole beginnings, not the sum of pieces: a letter of several bytes may be cut in two.
         until = (
+            # The text has no space around it, its tokens may.
             min(length, len(self._tokenizer.decode(ids[: count + 1]).lstrip()))
             for count in range(len(ids))
         )
@@ -280,6 +286,7 @@ class Whisper:
             max_length=len(prompt) + max(most, min(_MAX_TOKENS, len(prefix) + _MORE_TOKENS)),
             return_scores=True,
             return_no_speech_prob=True,
+            # A score for each of some 50,000 tokens at each step: only where words are told.
             return_logits_vocab=telling,
             # It forbids to end at once, and nothing more need follow committed words.
             suppress_blank=not prefix,
@@ -371,6 +378,7 @@ class Whisper:
         """Return whether the model can align; its conversion may not name the heads that do."""
         heard = self._decode(np.zeros(SAMPLE_RATE, np.float32), self._window_s, telling=False)
         try:
+            # Any token will do: it shows whether the model can.
             self._last_word(replace(heard, tokens=[0]))
         except RuntimeError as error:
             log.info("no lost-tail guard", model=str(self._path), why=str(error))
@@ -451,6 +459,7 @@ def _logprob(step: Any, token: int) -> float:
 
     if step.device != "cpu":
         step = step.to_device(ctranslate2.Device.cpu)
+    # NumPy has no bfloat16, in which a GPU may compute.
     scores = np.asarray(step.to(ctranslate2.DataType.float32)).ravel()
     # Less the highest: exp of the others cannot overflow.
     scores = scores - scores.max()

@@ -88,13 +88,16 @@ class Decoding:
             token, gap = first.rivals[place]
             branch = Written(
                 tokens=list(first.tokens[:place]),
+                # The other token's: that of the chosen one, and how much likelier it is.
                 logprobs=[*first.logprobs[:place], first.logprobs[place] + gap],
             )
             if self._ends(token):
                 branch.stopped = "end"
             else:
                 branch.tokens.append(token)
+                # What they have in common is in the cache: only the rest is evaluated.
                 self._model.prompt([*self._prompt, *branch.tokens], self.check)
+                # The first answer is the draft: behind the other token much of it comes back.
                 self._write(branch, Draft([*first.tokens, *end]), lambda _: None, rivals=False)
             if branch.stopped == "end":
                 yield branch
@@ -111,6 +114,7 @@ class Decoding:
                 return
             made.append(token)
             written.drafted += foretold
+            # Before the text is shown: the token that closes a loop is cut off again.
             if loop := repetition.at_end(made, self._repeats):
                 written.stopped, written.loop = "loop", loop
                 return
@@ -148,6 +152,7 @@ class Decoding:
             for count, guessed in enumerate(guesses):
                 token, logprob = choose((place or 0) + count, count)
                 if token != guessed:
+                    # What stands behind a wrong guess is in the cache, and must not be looked at.
                     self._model.forget(len(guesses) - count)
                     break
                 yield token, logprob, True
@@ -162,6 +167,7 @@ class Decoding:
         `fed` is the place of the token before it among those fed at last.
         """
         guess = None
+        # Without a bias a guess only saves time: the most likely token is taken.
         if draft.bias and place is not None and place < len(draft.tokens):
             guess = draft.tokens[place]
         token, logprob, drafted = self._model.best_and(guess, fed)
@@ -234,6 +240,7 @@ class Draft:
         bias = self.bias.tail
         if place < self.standing:
             bias = self.bias.final if place < self.was_final else self.bias.standing
+        # The condition that `Bias` names, with its terms in another order.
         return (1 - bias) * (math.exp(best) - math.exp(drafted)) <= bias
 
 

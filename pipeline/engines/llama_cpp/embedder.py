@@ -63,6 +63,7 @@ class Embedder:
         if not pointer:
             message = f"{self._path.name} makes no vector of a sentence."
             raise EngineError("embedding-failed", message)
+        # A copy: the next sentence writes over the memory of llama.cpp.
         vector = np.ctypeslib.as_array(pointer, shape=(self._width,)).astype(np.float32)
         length = float(np.linalg.norm(vector))
         if not (np.isfinite(length) and length > 0):
@@ -72,6 +73,7 @@ class Embedder:
     def _settings(self, model: Any) -> Any:
         """Return how sentences are evaluated: whole, and pooled as the file says."""
         settings = self._c.llama_context_default_params()
+        # A whole sentence in one batch: some models look at what comes behind a word as well.
         settings.n_ctx = settings.n_batch = settings.n_ubatch = _CONTEXT
         settings.n_threads = settings.n_threads_batch = self._threads
         settings.embeddings = True
@@ -86,6 +88,7 @@ class Embedder:
         # As in `llama.Llama.tokenize`: a token has a byte at least.
         size = len(data) + 8
         tokens = (ctypes.c_int32 * size)()
+        # With the tokens that the model wants around a text, and none that a text could spell.
         count = self._c.llama_tokenize(self._vocab, data, len(data), tokens, size, True, False)
         if count <= 0:
             raise EngineError("embedding-failed", f"{self._path.name} knows no token of {text!r}.")

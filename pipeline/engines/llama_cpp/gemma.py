@@ -66,6 +66,7 @@ def _by_sentence(
     found: list[tuple[str, Standing | None]] = []
     end = 0
     for sentence in told if len(told) == count else [""] * count:
+        # Behind the one before: the same sentence may come twice.
         start = draft.find(sentence, end)
         end = start + len(sentence)
         if standing is None:
@@ -153,6 +154,7 @@ class Gemma:
         Raises ModelError, ConfigError for a language that the prompt cannot name, or EngineError
         where llama.cpp has no kernels for this CPU.
         """
+        # First: a language that no prompt can name is found without the weights.
         prompt = prompts.render(self._style, "", self._source, self.target, self._section)
         key = setting(self._section, "model")
         self._ends_at_line = prompt.end == "\n"
@@ -180,6 +182,7 @@ class Gemma:
                 else:
                     self.gpu_layers = step
                     return
+        # Of the first translation too: a context that is too small for it holds no sentence.
         except (llama.LlamaError, EngineError) as error:
             context = setting(self._section, "context")
             raise ModelError(
@@ -224,6 +227,7 @@ class Gemma:
                     others = (own,) * bool(own)
                 done = self._part(
                     part, check, grow, self._draft(own, stands), terms,
+                    # What all sentences together may add to a caption's delay.
                     quick_s=_QUICK_S / len(cut), rivals=others,
                 )  # fmt: skip
                 parts.append(done)
@@ -243,6 +247,7 @@ class Gemma:
         rivals: Sequence[str] | None = None,
     ) -> Translation:
         prompt, head, cap = self._prompt(source)
+        # The text was cut to fit: only a single word can still be too long.
         if len(prompt) + cap > self._llama.context:
             sizes = f"{len(prompt)} tokens of prompt and {cap} of answer"
             raise EngineError("text-too-long", f"{sizes} do not fit the context.")
@@ -341,6 +346,7 @@ class Gemma:
             return Draft([*tokens, *end])
         pieces = [self._llama.piece(token) for token in tokens]
         stands, was_final = (
+            # The lead is in front of the tokens as well.
             count_within(pieces, (prompt.lead + draft[:characters]) if characters else "")
             for characters in (standing.target, standing.was_final)
         )
@@ -351,6 +357,7 @@ class Gemma:
         return self._llama.tokenize(lead + text, special=False)
 
     def _ends(self, token: int) -> bool:
+        # A token may hold the line break and more: what is behind it is no answer.
         if self._ends_at_line and b"\n" in self._llama.piece(token):
             return True
         return self._llama.ends(token)
@@ -362,6 +369,7 @@ class Gemma:
     def _prompt(self, text: str) -> tuple[list[int], int, int]:
         """Return the prompt's tokens, how many are its head, and how many its answer may have."""
         prompt = prompts.render(self._style, text, self._source, self.target, borrows=self._borrows)
+        # As letters: nobody can speak a control token.
         spoken = self._llama.tokenize(prompt.text, special=False)
         head = [*self._llama.begin, *self._llama.tokenize(prompt.head, special=True)]
         tokens = [*head, *spoken, *self._llama.tokenize(prompt.tail, special=True)]
@@ -370,6 +378,7 @@ class Gemma:
     def _start(self, gpu_layers: int) -> None:
         self._llama = llama.Llama(self._path, gpu_layers=gpu_layers, **self._settings)
         # Reads the weights into memory, and leaves the prompt's head in the cache.
+        # Without a deadline: reading the weights from a disk takes as long as it takes.
         self._part(_WARM_UP, lambda: None, lambda _: None)
 
     def _retreat(self, step: str) -> None:

@@ -35,6 +35,7 @@ class PromptHeads:
 
     def put(self, head: Sequence[int], state: bytes) -> None:
         """Keep the state behind a head; of too many the one asked for longest ago goes."""
+        # A dict keeps the order in which its keys came: the first is the oldest.
         self._states[tuple(head)] = state
         if len(self._states) > _MOST:
             del self._states[next(iter(self._states))]
@@ -92,6 +93,7 @@ class Llama:
         # Not at exit: a thread may still be inside, and the memory goes with the process anyway.
         weakref.finalize(self, free, self._context, model).atexit = False
         self._memory = c.llama_get_memory(self._context)
+        # Behind `finalize`, which frees the model of one that is refused.
         if not self._memory:
             raise LlamaError("this model makes vectors, not text")
         self._vocab = c.llama_model_get_vocab(model)
@@ -198,12 +200,14 @@ class Llama:
 
         With `every`, `best` can be asked about what follows each of them.
         """
+        # In a variable: the batch holds only its address, and Python would free the array.
         array = (ctypes.c_int32 * len(tokens))(*tokens)
         batch = self._c.llama_batch_get_one(array, len(tokens))
         if every:
             wanted = (ctypes.c_int8 * len(tokens))(*[1] * len(tokens))
             batch.logits = ctypes.cast(wanted, ctypes.POINTER(ctypes.c_int8))
         code = self._c.llama_decode(self._context, batch)
+        # How much of the batch was taken is unknown.
         if code:
             self.reset()
             raise LlamaError(f"llama_decode returned {code}")
@@ -234,6 +238,7 @@ class Llama:
         if not pointer:
             self.reset()
             raise LlamaError("nothing has been evaluated")
+        # A view of the memory of llama.cpp, which the next evaluation writes over.
         logits = np.ctypeslib.as_array(pointer, shape=(self._vocab_size,))
         token = int(logits.argmax())
         # Less the highest: exp of a logit itself may overflow.
@@ -253,6 +258,7 @@ class Llama:
         """
         pointer = self._c.llama_get_logits_ith(self._context, place)
         logits = np.ctypeslib.as_array(pointer, shape=(self._vocab_size,))
+        # Not sorted: a vocabulary may have a quarter of a million tokens.
         second, first = (int(each) for each in np.argpartition(logits, -2)[-2:])
         other = second if first == token else first
         return other, float(logits[other] - logits[token])
@@ -397,6 +403,7 @@ def library() -> Any:
                     _errors.append(line)
                 log.debug("llama.cpp", line=line)
 
+        # Kept for ever: C has its address, and would call what Python has freed.
         _callback = forward
         llama_cpp.llama_log_set(_callback, None)
         llama_cpp.llama_backend_init()

@@ -46,6 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     asked.n_parallel, asked.n_ctx = options.parallel, options.ctx_size
     asked.n_batch, asked.n_ubatch = options.batch_size, options.ubatch_size
     asked.n_gpu_layers, asked.cpuparams.n_threads = options.n_gpu_layers, options.threads
+    # The numbers of llama.cpp: 1 is on, 0 is off, and -1 would leave it to the device.
     asked.flash_attn_type = xllamacpp.llama_flash_attn_type(int(options.flash_attn == "on"))
     asked.swa_full, asked.ui = options.swa_full, not options.no_webui
     if options.api_key_file:

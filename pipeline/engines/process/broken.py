@@ -1,4 +1,4 @@
-"""What stands for an engine that cannot be had, until its thread loads it and tells why."""
+"""Placeholders for engines that cannot be made: they tell why when their thread loads them."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from pipeline.engines.protocols import PLAIN, TranslationRequest, never
 
 
 class _Broken:
-    """It says why (`error`) when it is to be loaded."""
+    """Raises `error` when it is loaded."""
 
     name = ""
 
     def __init__(self, error: ModelError | ConfigError) -> None:
         self._error = error
+        # Set by workers as on every engine, and never asked.
         self.is_cancelled: Callable[[], bool] = never
 
     def load(self) -> None:

@@ -16,6 +16,7 @@ import orjson
 from pipeline.engines.process.joining import readable
 
 _HEAD: Final = struct.Struct("<II")
+# The unit in which patience is counted: longer is coarser, shorter wakes who waits for nothing.
 _SLICE_S = 0.25
 
 
@@ -43,6 +44,7 @@ class Channel:
     """
 
     def __init__(self, end: socket.socket) -> None:
+        # No call waits longer than a slice: whoever waits looks at its patience in between.
         end.settimeout(_SLICE_S)
         self._socket = end
 
@@ -55,6 +57,7 @@ class Channel:
     ) -> None:
         """Send a message and the bytes that belong to it."""
         text = orjson.dumps(message, option=orjson.OPT_SERIALIZE_NUMPY)
+        # In bytes: the length of a view counts items, and each sample has four bytes.
         raw = memoryview(data).cast("B")
         # The samples follow by themselves: to join them would copy a minute of sound.
         self._send(memoryview(_HEAD.pack(len(text), len(raw)) + text), patience)
@@ -85,11 +88,13 @@ class Channel:
     def _send(self, raw: memoryview, patience: Patience) -> None:
         while raw:
             try:
+                # Not `sendall`: after a timeout it does not tell how much it has sent.
                 raw = raw[self._socket.send(raw) :]
             except TimeoutError:
                 patience.spend()
 
     def _take(self, size: int, patience: Patience) -> bytearray:
+        # Filled in place: joining pieces would copy a minute of sound again and again.
         whole = bytearray(size)
         rest = memoryview(whole)
         while rest:
@@ -98,6 +103,7 @@ class Channel:
             except TimeoutError:
                 patience.spend()
                 continue
+            # Nothing read is the end, within a message as well.
             if not count:
                 raise EOFError
             rest = rest[count:]

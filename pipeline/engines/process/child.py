@@ -58,6 +58,7 @@ def main() -> None:
             _serve(channel)
         except MemoryError as error:  # for what the other side sends
             _end_without_memory(error)
+    # `os._exit` writes out nothing that Python still holds.
     sys.stdout.flush()
     sys.stderr.flush()
     # Not through the libraries' own ends, which now and then crash.
@@ -77,7 +78,8 @@ def _step_back(parent: int, name: str) -> None:
     prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     # The kernel keeps 15 bytes of a name.
     prctl(_PR_SET_NAME, name.encode()[:15])
-    if os.getppid() != parent:  # it was quicker
+    # A parent that died before the call above sends no signal any more.
+    if os.getppid() != parent:
         os._exit(0)
     import resource  # noqa: PLC0415 - not on Windows
 
@@ -89,15 +91,18 @@ def _end_with(parent: int) -> None:
     """Wait for the parent's death, and end with it."""
     with suppress(psutil.NoSuchProcess):
         psutil.Process(parent).wait()
+    # Not `sys.exit`, which would end this thread only.
     os._exit(0)
 
 
 def _serve(channel: Channel) -> None:
     description, _ = channel.receive(Patience())
     _send_logs(description["log_level"])
+    # Any process may raise its own value; only lowering it takes rights.
     # Where that cannot be set the engine runs all the same.
     with suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text(str(description["oom_score_adj"]))
+    # Before the engine is made: on Linux its threads inherit the priority of this one.
     lower_priority(description["niceness"])
     spec = EngineSpec.from_json(description["engine"])
     engine: Any = make(spec)
@@ -141,6 +146,7 @@ def _serve(channel: Channel) -> None:
             _end_if_without_memory(error)
             answer = _refusal(error)
         answer["degraded_reason"] = engine.degraded_reason  # a server may be gone, or back
+        # Taken out first: samples are no JSON, and follow by themselves.
         channel.send(answer, answer.pop("data", b""), patience=Patience())
 
 
@@ -157,10 +163,12 @@ def _answer(
     engine.is_cancelled = channel.has_message
     if request["do"] == "recognize":
         engine.hotwords, engine.lang = request["hotwords"], request["lang"]
+        # A view: the bytes of a long utterance are not copied.
         pcm = np.frombuffer(data, np.float32)
         heard = engine.recognize(pcm, final=request["final"], prefix=request["prefix"])
         return {"is": "done", "value": heard}
     deadline_s = request["deadline_s"]
+    # JSON has no infinity.
     engine.deadline_s = math.inf if deadline_s is None else deadline_s
     if target := request.get("target"):  # one that knows a single language has no use for it
         engine.target = target
@@ -168,6 +176,7 @@ def _answer(
     def grow(text: str) -> None:
         channel.send({"is": "text", "text": text}, patience=Patience())
 
+    # JSON makes lists of tuples, and these values are compared with others that have tuples.
     wanted = tuple(
         WantedTerm(**(term | {each: tuple(term[each]) for each in ("forms", "foreign")}))
         for term in request["wanted"]
@@ -198,6 +207,7 @@ def _refusal(error: StarkError) -> dict[str, Any]:
 
 
 def _end_if_without_memory(error: StarkError) -> None:
+    # Engines wrap what their libraries say: only the words are left of a want of memory.
     if NO_MEMORY.search(error.message):
         _end_without_memory(error)
 
@@ -205,6 +215,7 @@ def _end_if_without_memory(error: StarkError) -> None:
 def _end_without_memory(error: BaseException) -> None:
     """End: whatever the library had half done cannot be relied on."""
     said = error.message if isinstance(error, StarkError) else str(error)  # its fix is of no use
+    # Not `print`: `os._exit` drops what is buffered.
     os.write(2, f"\n{said or 'out of memory'}\n".encode(errors="replace"))
     os._exit(OUT_OF_MEMORY)
 
@@ -218,8 +229,10 @@ class _Forward(logging.Handler):
         if record.exc_info:
             message = {**message, "exception": logging.Formatter().formatException(record.exc_info)}
         facts = {"level": record.levelno, "logger": record.name, **message}
+        # A line that cannot be written must not end the engine in the middle of a sentence.
         with suppress(OSError, TypeError):
             line = orjson.dumps(facts, default=str, option=orjson.OPT_NON_STR_KEYS)
+            # Up to 4096 bytes (PIPE_BUF) a write to a pipe stays whole; longer lines may mix.
             os.write(2, LOG_MARK + line + b"\n")
 
 
@@ -234,6 +247,7 @@ def _send_logs(level: int) -> None:
     )
     logging.getLogger().addHandler(_Forward())
     _set_log_level(level)
+    # Else Python writes them to stderr, where they count as the last words of a library.
     logging.captureWarnings(capture=True)
 
 

@@ -32,10 +32,12 @@ _SPINS = {"GOMP_SPINCOUNT": "1000"}
 """OpenMP's threads wait for each other some 50 us by spinning, then asleep. Usual are milliseconds,
 which suits a machine of one's own: where another program wants a core, two threads of the final
 translator then made captions eight times later (docs/MODELS.md)."""
+# Python's traceback of a crash comes last: the words of the library must still be among these.
 _LAST_LINES = 40
 _LATE_LINES = 8
 """A want of memory reported before these last lines did not end the process."""
 _LONGEST_LINE = 65_536
+# Part of one sentence, which an operator reads.
 _LONGEST_REASON = 200
 _END_S = 1.0
 """Seconds that a child may take after it has read the end."""
@@ -72,6 +74,7 @@ class ChildProcess:
         # Counted before the start: only a later kill can have been this process's.
         self._oom_kills = _oom_kills()
         command = own_python("pipeline.engines.process.child", str(os.getpid()), f"stark-{part}")
+        # The right side wins: whoever has set GOMP_SPINCOUNT keeps the value.
         self._process, ours, self._output = joining.start(command, _SPINS | own_environment())
         self.channel = Channel(ours)
         self._description = {
@@ -104,6 +107,7 @@ class ChildProcess:
         self._addresses = address_limit(self.pid) or self._addresses
         if output in ready:
             piece = self._output.read(_LONGEST_LINE)
+            # The output has an end only when every process that holds it has ended.
             if not piece:
                 return False
             self._take(piece)
@@ -115,6 +119,7 @@ class ChildProcess:
 
     def kill(self, cause: Cause) -> None:
         """Kill it; any thread may. The first cause counts."""
+        # Noted before the kill: the keeper may see the end at once and ask for the cause.
         self._cause = self._cause or cause
         self._killed_s = self._killed_s or time.monotonic()
         self._process.kill()
@@ -148,6 +153,7 @@ class ChildProcess:
         """
         self.channel.end()
         status = self._await_end()
+        # What it wrote last is still in the pipe, and may be the reason.
         with suppress(OSError):
             while joining.readable(0, self._output.fileno()):
                 if not self.pump(0):
@@ -159,6 +165,7 @@ class ChildProcess:
         if status is None:
             killed = self._cause or Cause("engine-hangs", "did not end")
             return Cause(killed.code, f"{killed.words}, and hangs in the system")
+        # The keeper sets it when the model has loaded.
         loading = self.gpu_layers is None
         return self._cause or explained(
             self._explain(status), self._engine, self._addresses, loading=loading
@@ -185,6 +192,7 @@ class ChildProcess:
             return Cause("engine-crashed", f"crashed (0x{status:X}{said})")
         if status >= 0:
             return Cause("engine-crashed", f"ended with code {status}{said}")
+        # `Popen` gives the number of a signal as a negative code.
         name = _signal_name(-status)
         if status == _KILLED:
             # The signal is the same whoever sends it; only the kernel's count tells.
@@ -217,6 +225,7 @@ class ChildProcess:
         try:
             facts: dict[str, Any] = orjson.loads(record)
             level, logger, event = facts.pop("level"), facts.pop("logger"), facts.pop("event")
+        # Another line has got into this one, or a library has written the mark.
         except (ValueError, KeyError):
             return
         structlog.get_logger(logger).log(level, event, **{**facts, "engine": self._part})

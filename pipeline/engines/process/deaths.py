@@ -29,7 +29,7 @@ OUT_OF_MEMORY_CODE: Final = "engine-out-of-memory"
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """Why a process ended: a fault's code, and the rest of a sentence that begins with its name."""
+    """Why a process ended: a code, and words to follow its name: "crashed (SIGSEGV)"."""
 
     code: str
     words: str
@@ -66,7 +66,9 @@ def explained(cause: Cause, spec: EngineSpec, addresses: int | None, *, loading:
     `addresses` is the limit that the process had. A crash while it loaded, with too little memory
     to load, is a want of memory whatever the library said last.
     """
+    # Looked at after the death: what the process itself held is free again.
     free = free_bytes()
+    # One that had loaded had memory enough to load: its crash is about something else.
     crashed = loading and cause.code == "engine-crashed"
     if crashed and not is_enough(spec.model, addresses=addresses, free=free):
         cause = Cause(OUT_OF_MEMORY_CODE, f"{cause.words}, with too little memory to load")
@@ -119,7 +121,7 @@ def crashes_always(spec: EngineSpec, part: Part, cause: Cause) -> ModelCrashErro
 
 
 def crashed_before(spec: EngineSpec, crashes: Crashes) -> ModelCrashError:
-    """Return the error of a model that has done so in an earlier run."""
+    """Return the error of a model that crashed too often in an earlier run."""
     return ModelCrashError(
         "model-crashes",
         f"{spec.model} is not loaded: on {crashes.utc} its engine {crashes.reason}, "
@@ -188,10 +190,12 @@ class Supervision:
                 return Decision(given_up=True)
             return Decision(_wait_s(self.load_crashes))
         self._deaths += 1
+        # A model that has loaded may do so again at once; one that has not waits from the first on.
         return Decision(_wait_s(self._deaths - 1))
 
     def _died_on_gpu(self) -> Decision:
         self._gpu_deaths += 1
+        # The same once more: a new process begins with empty caches on the GPU.
         if self._gpu_deaths < 2:
             return Decision()
         self._gpu_deaths = 0

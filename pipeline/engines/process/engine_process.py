@@ -42,6 +42,7 @@ from pipeline.engines.process.keeper import KeptProcess
 from pipeline.engines.protocols import PLAIN, TranslationRequest, never
 from pipeline.engines.specification import EngineSpec, Part
 
+# Shorter: an engine that is slow to notice is killed. Longer: finals wait behind a hang.
 _GRACE_S = 1.0
 """So much longer than its own deadline a translator may take."""
 
@@ -89,10 +90,11 @@ class EngineProcess(KeptProcess):
         on_text: Callable[[str], None] | None = None,
         is_cancelled: Callable[[], bool] | None = None,
     ) -> dict[str, Any]:
-        """Return the value of the answer. Raises EngineError, of it EngineGoneError."""
+        """Return the value of the answer. Raises EngineError or its subclass EngineGoneError."""
         # Taken once: the keeper may put the next process in its place at any time.
         child, patience = self.take_child(), Patience(patience_s)
         start_s = time.perf_counter()
+        # With each request: the settings may change while the engine runs.
         message = {**request, "log_level": own_log_level()}
         try:
             # A score may be asked for by another thread: answers must not be mixed up.
@@ -108,6 +110,8 @@ class EngineProcess(KeptProcess):
                         break
                     if on_text is not None:
                         on_text(answer["text"])
+        # Before OSError, of which it is one. The process is killed and not asked again: its late
+        # answer would be taken for that of the next request.
         except TimeoutError:
             child.kill(Cause("engine-hangs", f"did not answer for {patience_s:.0f} s"))
             self.lose(child)
@@ -116,6 +120,7 @@ class EngineProcess(KeptProcess):
         except ValueError:
             child.kill(Cause("engine-crashed", "answered nonsense"))
             self.lose(child)
+        # Each time: the server behind an engine may be gone, or back.
         self.note_reason(answer.get("degraded_reason", ""))
         if answer["is"] == "error":
             self._raise(answer, child)
@@ -132,6 +137,7 @@ class EngineProcess(KeptProcess):
         return value
 
     def _raise(self, answer: Mapping[str, Any], child: ChildProcess) -> NoReturn:
+        # A CUDA context that has failed once answers every later call with the same error.
         if child.gpu_layers and answer["code"] in _GPU_ERRORS:
             child.kill(Cause("gpu-failed", f"failed on the GPU: {answer['message']}"))
             self.lose(child)
@@ -251,6 +257,7 @@ def _target_part(value: Mapping[str, Any]) -> TargetPart:
 
 def _encodable(text: str) -> str:
     """Return `text` with a question mark for every half of a character."""
+    # orjson refuses them: UTF-8 has no halves of surrogate pairs.
     return text.encode(errors="replace").decode()
 
 

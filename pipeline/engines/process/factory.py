@@ -270,6 +270,7 @@ def _speaker(settings: Settings) -> SpeakerProcess | BrokenSpeaker | None:
     try:
         return speaker_process(settings)
     except (ModelError, ConfigError) as error:
+        # A voice that cannot be had is told when it is loaded: captions go on without one.
         return BrokenSpeaker(error)
 
 
@@ -294,6 +295,7 @@ def _final_processes(
     settings: Settings,
 ) -> dict[str, TranslatorProcess | LanguageTranslator | BrokenTranslator | None]:
     """Return the final translator of each target language, in turns at one where that can be."""
+    # The main target is the first: a process that it shares is called after it.
     specs = {settings.translate.target: final_spec(settings)}
     broken: dict[str, BrokenTranslator] = {}
     for narrowed in settings.by_target():
@@ -317,6 +319,7 @@ def _final_processes(
     for each in settings.for_each_target():
         final = each.translate.final
         if final.engine == "openai":
+            # Where several targets name one server the first says how many requests that takes.
             servers.setdefault(each.server_of(final).url, Turns(final.requests))
     first = settings.translate.target
     for spec, langs in alike:
@@ -407,6 +410,7 @@ def missing_pairs(
         return ()
     translated = {(settings.translate.source, settings.translate.target)}
     for narrowed in settings.by_target():
+        # Nothing is described yet: a broken model raises within the block below.
         specs = (extra_spec(describe, narrowed) for describe in passes)
         with suppress(ModelError):  # a broken one is told of when it is loaded
             if not any(specs):

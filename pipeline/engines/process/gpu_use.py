@@ -54,6 +54,7 @@ def gpu_use(pid: int, *, patience_s: float = _PATIENCE_S) -> GpuUse | None:
     # Only of a process that is on one: each question starts a program.
     asked = query("--query-gpu=uuid,utilization.gpu", patience_s=patience_s)
     shares = parse_shares(asked)
+    # A process may be on several GPUs: the busiest is the one that holds it up.
     busy = max((shares[gpu] for gpu in held if gpu in shares), default=None)
     return GpuUse(sum(held.values()), busy)
 
@@ -81,6 +82,7 @@ def parse_processes(listed: str) -> dict[int, dict[str, int]]:
     """Return bytes by process and GPU from lines `pid, uuid, MiB`; others are left out."""
     found: dict[int, dict[str, int]] = {}
     for line in listed.splitlines():
+        # ValueError also comes of a line that has not three columns.
         with suppress(ValueError):  # "[N/A]"
             pid, gpu, mib = (each.strip() for each in line.split(","))
             found.setdefault(int(pid), {})[gpu] = int(mib) << 20

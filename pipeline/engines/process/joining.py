@@ -22,6 +22,7 @@ from typing import IO, Final
 from pipeline.core.processes import APART
 from pipeline.core.threads import Thread
 
+# Python for Windows does not have it.
 _INHERITS: Final = hasattr(socket, "AF_UNIX")
 _SECRET: Final = "STARK_ENGINE_SECRET"  # noqa: S105 - the variable's name
 _SECRET_BYTES: Final = 32
@@ -61,6 +62,7 @@ def join(how: str) -> socket.socket:
         return socket.socket(fileno=int(number))
     end = socket.create_connection(("127.0.0.1", int(number)))
     end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    # Taken out of the environment, which programs that an engine starts inherit.
     end.sendall(bytes.fromhex(os.environ.pop(_SECRET)))
     return end
 
@@ -78,8 +80,10 @@ def _popen(
 ) -> subprocess.Popen[bytes]:
     return subprocess.Popen(  # noqa: S603 - this Python, and words of our own
         command,
+        # A library that asks a question must find an end, not the daemon's terminal.
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
+        # One pipe for both keeps the lines in their order.
         stderr=subprocess.STDOUT,
         # It is waited for and read by its descriptor: no buffer may stand in between.
         bufsize=0,
@@ -92,9 +96,11 @@ def _popen(
 def _start_alone(
     command: Sequence[str], environment: Mapping[str, str]
 ) -> tuple[subprocess.Popen[bytes], socket.socket, io.RawIOBase]:
+    # Any program of this machine can connect to the port: the secret shows which is the child.
     secret = secrets.token_bytes(_SECRET_BYTES)
     with socket.create_server(("127.0.0.1", 0)) as door:
         how = f"port:{door.getsockname()[1]}"
+        # In the environment: other users of the machine can read a command line.
         process = _popen([*command, how], {**environment, _SECRET: secret.hex()})
         ours = _accepted(door, process, secret)
     here, there = socket.socketpair()
@@ -102,6 +108,7 @@ def _start_alone(
 
     def carry() -> None:
         with there, pipe, suppress(OSError):  # nobody reads any more
+            # Without a buffer it returns what is there, and a line comes as soon as it is written.
             while piece := pipe.read(1 << 16):
                 there.sendall(piece)
 
@@ -115,6 +122,7 @@ def _accepted(
 ) -> socket.socket:
     """Return the connection that brings the secret; one that is over if the process dies first."""
     give_up_s = time.monotonic() + _START_S
+    # In slices: a child that dies before it connects is noticed.
     door.settimeout(_SLICE_S)
     while process.poll() is None and time.monotonic() < give_up_s:
         with suppress(OSError):
@@ -123,6 +131,7 @@ def _accepted(
             # Else a message waits until the one before it is acknowledged: 40 ms.
             end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             with suppress(OSError):
+                # In constant time: how long it takes must not tell how much of a guess is right.
                 if hmac.compare_digest(end.recv(_SECRET_BYTES, socket.MSG_WAITALL), secret):
                     return end
             end.close()

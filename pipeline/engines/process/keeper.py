@@ -100,18 +100,20 @@ class KeptProcess:
 
     @property
     def name(self) -> str:
-        """The engine's."""
+        """The name of the engine, for records."""
         return self.spec.name
 
     @property
     def pid(self) -> int | None:
         """The number of the process that can be asked, None while there is none."""
+        # Read once: the keeper may set it to None at any moment.
         ready = self._ready
         return ready.pid if ready else None
 
     @property
     def degraded_reason(self) -> str:
         """Why it is degraded, "" when it is not. Any thread may ask."""
+        # Three texts, each replaced whole: a reader needs no lock.
         return "; ".join(filter(None, (self._away, self._less_gpu, self._own_reason)))
 
     def note_reason(self, reason: str) -> None:
@@ -153,16 +155,19 @@ class KeptProcess:
 
     def close(self) -> None:
         """End the process, within seconds whatever it is at, and whoever waits for it."""
+        # First: a keeper that is just starting a process looks at it when that has started.
         self._closing.set()
         with self._changed:
             running, idle = self._running, self._ready is self._running
             self._changed.notify_all()
         if running is not None:
+            # The lock is free only between two calls; who is inside one is not waited for.
             if idle and running.lock.acquire(blocking=False):  # it reads the end, and ends
                 running.channel.end()
                 running.lock.release()
                 self._join(_END_S)
             running.kill(Cause("engine-closed", "was not needed any more"))
+        # Without a limit: the keeper leaves a process behind that nothing ends.
         self._join()
 
     def _join(self, timeout_s: float | None = None) -> None:
@@ -202,8 +207,10 @@ class KeptProcess:
     # What the keeper does.
 
     def _keep(self) -> None:
+        # The thread begins anew after an error of its own, which may have given the engine up.
         if self._given_up is not None:
             return
+        # Without restarts it is a test, and the way to find that a model is well again.
         if self._crashes is not None and self._restarts:
             before = self._crashes.of(self.spec.model)
             if before is not None and before.count >= LOAD_CRASHES:
@@ -213,6 +220,7 @@ class KeptProcess:
             life = self._live()
             if self._closing.is_set():
                 return
+            # Another process would refuse it again, unless a GPU has been lost meanwhile.
             if life.refusal is not None:
                 if not (self.loaded_bytes and life.on_gpu):
                     self._give_up(life.refusal)
@@ -277,6 +285,7 @@ class KeptProcess:
             self._use(child, answer)
             self._tend(child)
         with self._changed:
+            # Before the end: nobody may take a process whose channel is about to be closed.
             self._running = self._ready = None
         refusal = _error_of(answer) if answer.get("is") == "error" else None
         return Life(child.end(), on_gpu=on_gpu, has_loaded=has_loaded, refusal=refusal)
@@ -284,9 +293,11 @@ class KeptProcess:
     def _await_loaded(self, child: ChildProcess) -> dict[str, Any]:
         """Return the child's answer to its description, {} if it died or hung instead."""
         began_s, is_alive = time.monotonic(), True
+        # A child that has died, or writes nonsense: `end` finds out of what.
         with suppress(EOFError, OSError, ValueError):
             child.describe()
             while is_alive:
+                # A second at most, so that the limit below is kept to.
                 is_alive = child.pump(1.0, answers=True) and not child.is_over
                 # Also of one that has just ended: it may have refused its model before that.
                 if child.has_answer():
@@ -317,6 +328,7 @@ class KeptProcess:
         self._breaks = 0
         log.info("engine", engine=self.part.key, name=self.name, pid=child.pid, gpu_layers=layers)
         with self._changed:
+            # Last: from here on others ask it, and they read what is noted above.
             self._ready = child
             self._changed.notify_all()
         if self._less_gpu != before:
@@ -329,6 +341,7 @@ class KeptProcess:
             now_s = time.monotonic()
             if child.gpu_layers:
                 self.gpu.look(child.pid)
+            # Each line of its log ends the wait: memory is not looked at for every one.
             if now_s < look_s:
                 continue
             look_s = now_s + _MEMORY_S
@@ -361,6 +374,7 @@ class KeptProcess:
     def _report(self, code: str, message: str) -> None:
         with self._changed:
             tell = self._tell
+            # Nobody listens yet: a fault at the start is kept.
             if tell is None:
                 self._untold.append((code, message))
         if tell is not None:
@@ -369,5 +383,6 @@ class KeptProcess:
 
 
 def _error_of(answer: Mapping[str, Any]) -> StarkError:
+    # By its name among our own errors: nothing of the other process is unpickled.
     kind: type[StarkError] = getattr(errors, answer["class"])
     return kind(answer["code"], answer["message"], answer["fix"])

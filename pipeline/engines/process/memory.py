@@ -32,6 +32,7 @@ def address_limit(pid: int = 0) -> int | None:
 
 def free_bytes() -> int:
     """Return how many bytes the machine, or the control group of this process, still has."""
+    # The narrowest counts: a container may have far less than the machine.
     return min(int(psutil.virtual_memory().available), *_rooms(_own_group()))
 
 
@@ -56,7 +57,9 @@ def _own_group() -> Path:
     """Return the folder of this process's control group (version 2)."""
     with suppress(OSError):
         for line in Path("/proc/self/cgroup").read_text().splitlines():
+            # The line of version 2; version 1 has one for each controller, with its name in it.
             if line.startswith("0::"):
+                # Without its slash: an absolute path would replace the folder before it.
                 return Path("/sys/fs/cgroup") / line[3:].lstrip("/")
     return Path("/sys/fs/cgroup")
 
@@ -64,6 +67,7 @@ def _own_group() -> Path:
 def _rooms(group: Path) -> list[int]:
     """Return what a control group and those around it leave free, where they have a limit."""
     rooms = [2**63]
+    # Of all around it: a group further out may be narrower.
     for folder in (group, *group.parents):
         with suppress(OSError, ValueError):  # "max" is no limit
             limit = int((folder / "memory.max").read_text())

@@ -42,6 +42,7 @@ def behind_server(local: EngineSpec, settings: Settings) -> EngineSpec:
     server = {
         "model": stt.server_model,
         **settings.server_of(stt).model_dump(),
+        # A single one: several spoken languages are refused together with a server.
         "lang": settings.translate.source,
         "deadline_s": stt.deadline_s,
         "section": "stt",
@@ -96,6 +97,7 @@ def marian_spec(
     Raises ModelError, ConfigError.
     """
     model = _model("marian", name or chosen.model, settings, section, key)
+    # One that writes several languages is told which.
     arguments = {"threads": chosen.threads, "target": settings.translate.target}
     return EngineSpec("marian", "marian", model, arguments, section)
 
@@ -108,6 +110,7 @@ def gemma_spec(settings: Settings, chosen: Final | Compare, section: str) -> Eng
         "gpu_layers": chosen.gpu_layers,
         "threads": chosen.threads,
         "batch": chosen.batch,
+        # Only finals have a draft that can be checked.
         "draft": chosen.draft if isinstance(chosen, Final) else 0,
     }
     return EngineSpec("gemma", "gemma", model, arguments, section)

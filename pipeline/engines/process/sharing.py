@@ -33,6 +33,7 @@ class Multilingual(Translator, Protocol):
     """The language to translate into; may change between calls."""
 
 
+# Compared by identity: a request that looks the same may be another thread's.
 @dataclass(eq=False, slots=True)
 class _Request:
     """Somebody's wish for a turn."""
@@ -45,6 +46,7 @@ class _Request:
     @property
     def rank(self) -> tuple[bool, int, int, int]:
         """The lower, the sooner."""
+        # Counted at each look: displays come and go while it waits.
         return not self.by.is_first, self.round, -self.by.watchers, self.number
 
 
@@ -86,8 +88,10 @@ class Turns:
                 if not by.is_first:
                     self._round = max(self._round, request.round)
             finally:
+                # On every way out: nobody behind one that stays in the list would ever be next.
                 self._waiting.remove(request)
         try:
+            # Read without the lock: it becomes true once and stays so.
             yield lambda: request.is_preempted
         finally:
             with self._changed:
@@ -125,12 +129,12 @@ class LanguageTranslator:
 
     @property
     def name(self) -> str:
-        """The engine's."""
+        """The name of the engine."""
         return self.engine.name
 
     @property
     def degraded_reason(self) -> str:
-        """The engine's."""
+        """Why the engine is degraded, "" when it is not."""
         return self.engine.degraded_reason
 
     def load(self) -> None:

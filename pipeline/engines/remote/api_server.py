@@ -28,6 +28,7 @@ JSON: Final = "application/json"
 MOST_SAID = 200
 _WAITS_S = (0.1, 0.3, 1.0)
 """Waits before the retries of what may pass."""
+# One that was late is not among them: there is no time left to try again.
 _MAY_PASS = {"server-gone", "server-busy", "server-failed"}
 _FIRST_LOOK_S = 3.0
 """A start waits no longer for a server that does not answer."""
@@ -126,6 +127,7 @@ class ApiServer:
         return call.head(check), self._rest(call, check)
 
     def _rest(self, call: HttpCall, check: Check) -> bytes:
+        # Each line comes with its end: nothing is empty but what stands for the end of all.
         return b"".join(iter(lambda: call.line(check) or b"", b""))
 
     def _expect(self, head: Head, body: bytes, kind: str) -> None:
@@ -192,6 +194,7 @@ class ApiServer:
 
     def _trust(self) -> ssl.SSLContext:
         try:
+            # With a file only that is trusted, without one all that the system trusts.
             return ssl.create_default_context(cafile=self._ca_file or None)
         except (OSError, ssl.SSLError) as error:
             raise ModelError(
@@ -267,12 +270,14 @@ class RemoteEngine:
         """Return what an attempt gives; what may pass is tried again while there is time."""
         for wait_s in (*_WAITS_S, None):
             try:
+                # Within the attempt: a look at the server that fails may pass as well.
                 self._know(until_s)
                 return attempt()
             except EngineError as error:
+                if error.code not in _MAY_PASS or wait_s is None:
+                    raise
                 # A wait beyond the deadline would only make the same error late.
-                is_last = wait_s is None or time.monotonic() + wait_s >= until_s
-                if error.code not in _MAY_PASS or is_last or wait_s is None:
+                if time.monotonic() + wait_s >= until_s:
                     raise
                 log.debug("server is asked again", error=str(error), wait_s=wait_s)
                 self._wait(wait_s)

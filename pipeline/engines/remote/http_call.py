@@ -67,11 +67,14 @@ class HttpCall:
         self._body = body
         self._until_s = until_s
         self._tls = tls
+        # Without a limit: a thread could wait for ever for a reader that has gone. An answer is
+        # limited itself (`_MOST_BYTES`).
         self._said: queue.SimpleQueue[_Said] = queue.SimpleQueue()
         self._is_closed = False
         self._socket: socket.socket | None = None
         # Without a name and a password: it is part of messages.
         self._where = base.netloc.rpartition("@")[2]
+        # Last: the thread reads all that is set above.
         Thread(self._run, "http call", failed=self._broke).start()
 
     def head(self, check: Check) -> Head:
@@ -97,6 +100,7 @@ class HttpCall:
 
     def _next(self, check: Check) -> Head | bytes | None:
         while True:
+            # First: who does not want the answer must not get another line.
             check()
             left_s = self._until_s - time.monotonic()
             if left_s <= 0:
@@ -138,6 +142,7 @@ class HttpCall:
             connection = http.client.HTTPSConnection(
                 host, port, timeout=patience_s, context=self._tls
             )
+        # Here and not by the request, which knows no time limit for connecting alone.
         connection.connect()
         return connection
 
@@ -148,6 +153,7 @@ class HttpCall:
         path = f"{self._base.path.rstrip('/')}/{self._path}"
         connection.request(method, path, body=self._body, headers=self._headers)
         response = connection.getresponse()
+        # In small letters, and without what may follow it, such as the charset.
         kind = response.headers.get_content_type()
         self._said.put(Head(response.status, kind))
         for line in self._lines(response):
@@ -175,6 +181,7 @@ class HttpCall:
 def _refusal(where: str, error: OSError | http.client.HTTPException) -> EngineError:
     """Return what went wrong, as people say it."""
     code, fix = "server-gone", ""
+    # The order matters: each is a kind of one that stands below it.
     match error:
         case http.client.IncompleteRead() | http.client.RemoteDisconnected() | ssl.SSLEOFError():
             said = f"{where} broke off."

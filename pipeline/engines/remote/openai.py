@@ -41,6 +41,7 @@ class EventReader:
     def add(self, line: str) -> str | None:
         """Take the next line, without its end; return the data of the event that it ends."""
         if not line:
+            # Blank lines in a row end one event.
             if not self._data:
                 return None
             data, self._data = "\n".join(self._data), []
@@ -100,6 +101,7 @@ class Completions(ApiServer):
         model, choices, usage = event.get("model"), event.get("choices"), event.get("usage") or {}
         if not isinstance(choices, list) or not isinstance(usage, dict):
             raise self._nonsense("an event without choices")
+        # Some servers answer with the model that they have, whatever was asked for.
         if isinstance(model, str) and model and model != self._model:
             raise self._other_model(model[:MOST_SAID])
         first = choices[0] if choices else {"text": ""}  # the last event may only count
@@ -207,7 +209,7 @@ class OpenAi(RemoteEngine):
 
 
 class _Growing:
-    """Passes on a text that grows, and not what a second attempt writes once more."""
+    """Passes a growing text on, but nothing that an earlier attempt has already shown."""
 
     def __init__(self, grow: Callable[[str], None]) -> None:
         self._grow = grow
@@ -215,6 +217,7 @@ class _Growing:
 
     def to(self, text: str) -> None:
         """Take the text so far."""
+        # By its length: at temperature 0 another attempt begins with the same words.
         if len(text) > self._most:
             self._most = len(text)
             self._grow(text)

@@ -126,6 +126,7 @@ class Transcriptions(ApiServer):
         return Transcription(
             text=" ".join(text.split()),
             avg_logprob=_mean_logprob(parts),
+            # Not how likely each segment is silence: one with speech makes the whole no silence.
             no_speech_prob=min(_numbers(parts, "no_speech_prob", 0.0, 1.0), default=None),
             words=_words(words or ()),
         )
@@ -139,6 +140,7 @@ def form(fields: Fields, file: bytes, boundary: str) -> bytes:
     ]
     head = (
         f"--{boundary}\r\n"
+        # Some servers tell from the end of the name what kind of sound it is.
         'Content-Disposition: form-data; name="file"; filename="speech.wav"\r\n'
         "Content-Type: audio/wav\r\n\r\n"
     )

@@ -42,6 +42,7 @@ class _Pair(Generic[Server, Local]):
         self._local: Local = local
         self.name = server.name
         self.is_cancelled: Callable[[], bool] = never
+        # After the first failure: each further one would take its time from a caption.
         self._rest = Backoff(after=1, first_s=_FIRST_S, most_s=_MOST_S)
 
     @property
@@ -60,6 +61,7 @@ class _Pair(Generic[Server, Local]):
         """Return what the server makes; None where it fails, or rests."""
         if self._rest.is_active(time.monotonic()):
             return None
+        # Each time: who asks sets another one for each request.
         self._server.is_cancelled = self.is_cancelled
         try:
             made = ask()
@@ -88,6 +90,7 @@ class StandIn(_Pair[OpenAi, Translator]):
 
     def translate(self, text: str, request: TranslationRequest = PLAIN) -> Translation:
         """Translate `text`. Raises EngineError where the local translator fails too."""
+        # Each time: a request brings its own.
         self._server.deadline_s = _SHARE * self.deadline_s
         self._server.target = self.target
         made = self._ask(lambda: self._server.translate(text, request))
@@ -117,7 +120,7 @@ class RecognizerStandIn(_Pair[OpenAiSpeech, Recognizer]):
 
     @property
     def gpu_layers(self) -> int:
-        """The local recognizer's."""
+        """How many layers of the local recognizer are on a GPU, -1 for all."""
         return int(getattr(self._local, "gpu_layers", 0))
 
     def recognize(self, pcm: Pcm, *, final: bool, prefix: Sequence[int] = ()) -> Recognition:

@@ -78,7 +78,7 @@ class Espeak:
         sound = _run(["--stdout", "-s", str(words), *_voice(lang)], said, self._deadline_s)
         try:
             with wave.open(io.BytesIO(sound)) as file:
-                # The head does not know how long it will be.
+                # The sound comes by a pipe: its head, 44 bytes, cannot tell how much follows.
                 samples = np.frombuffer(sound[44:], "<i2").astype(np.float32) / 32768
                 rate_hz = file.getframerate()
         except (wave.Error, EOFError, ValueError) as error:
@@ -90,6 +90,7 @@ class Espeak:
 
 
 def _voice(lang: str) -> Sequence[str]:
+    # By standard input: an argument can begin with a hyphen, and others on the machine can read it.
     return ("-v", _VOICES.get(lang, lang), "--stdin")
 
 

@@ -65,8 +65,10 @@ def tokens(text: str, lang: str, timeout_s: float) -> list[int]:
         said = _FOREIGN.sub("", espeak.phonemes(clause[1], lang, timeout_s))
         for heard, sign in (_TIED | (_AMERICAN if lang == "en" else {})).items():
             said = said.replace(heard, sign)
+        # The model has no sign for the two together: they are said one behind the other.
         written.append(said.replace("^", "").strip() + clause[2][:1])
     phonemes = " ".join(written)
+    # To the model a nasal vowel is two signs, the vowel and a tilde.
     known = (_NUMBERS.get(sign) for sign in unicodedata.normalize("NFD", phonemes))
     return [number for number in known if number is not None]
 
@@ -145,12 +147,16 @@ class Kokoro:
         return np.concatenate(made) if made else np.zeros(0, np.float32)
 
     def _piece(self, text: str, lang: str, rate: float, until_s: float) -> Pcm:
+        # A voice has no style for more phonemes.
         ids = tokens(text, lang, max(0.1, until_s - time.monotonic()))[: _STYLES - 1]
         given = {
+            # The model was trained with its sign for nothing, 0, at both ends.
             "tokens": np.array([[0, *ids, 0]], np.int64),
+            # A voice has a style for each number of phonemes.
             "style": self._styles[lang][len(ids)],
             "speed": np.array([rate], np.float32),
         }
+        # One for each run: options that have ended a run end every later one.
         options = self._runtime.RunOptions()
         # In the middle of a run: nobody hears what comes too late, and the next clause waits.
         late = threading.Timer(max(0.0, until_s - time.monotonic()), _end, [options])
@@ -163,6 +169,7 @@ class Kokoro:
                 raise EngineError("speech-late", said) from None
             raise EngineError("speech-failed", f"Kokoro: {error}.") from None
         finally:
+            # Else a thread for each piece would stay until the deadline.
             late.cancel()
         return _trimmed(np.asarray(sound, np.float32).ravel(), is_clause=not text[-1].isalnum())
 
@@ -172,6 +179,7 @@ def _trimmed(sound: Pcm, *, is_clause: bool) -> Pcm:
     if not len(loud):
         return sound
     first = loud[0] - round(_BEFORE_S * espeak.RATE_HZ)
+    # A pause behind a punctuation mark belongs to the speech.
     last = loud[-1] + round((_AFTER_CLAUSE_S if is_clause else _AFTER_S) * espeak.RATE_HZ)
     return sound[max(0, first) : last + 1]
 

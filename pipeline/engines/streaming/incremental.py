@@ -110,6 +110,7 @@ class IncrementalRecognizer:
         self._heard, self._is_over = pcm, final
         pieces = (*heard.committed, *heard.tail)
         if final:
+            # The next partial is of another utterance.
             self._told = ()
             return Recognition(_text(pieces), words=_words(pieces))
         # A policy gives back ids alone; the pieces know when they were spoken.
@@ -121,6 +122,7 @@ class IncrementalRecognizer:
 
     def _rest(self, pcm: Pcm) -> Pcm:
         """Return what of an utterance was not heard; all of it where other sound was."""
+        # By the samples: a request does not say to which utterance it belongs.
         known = len(self._heard)
         # One that is over takes no more sound, though the new one began the same.
         if not self._is_over and np.array_equal(pcm[:known], self._heard):
@@ -129,6 +131,7 @@ class IncrementalRecognizer:
         return pcm
 
     def _begin(self) -> None:
+        # First: where the reset raises, nothing must count as heard.
         self._heard, self._is_over = _NOTHING, False
         self._stream.reset()
 
@@ -144,6 +147,7 @@ def keep(standing: Sequence[Piece], pieces: Sequence[Piece]) -> tuple[Piece, ...
     middles_s, end_s = [_middle_s(piece) for piece in pieces], standing[-1].end_s
     later = pieces[len(standing) :]
     if end_s is not None and None not in middles_s:
+        # For the type checker alone: none of them is None here.
         later = [p for p, at_s in zip(pieces, middles_s, strict=True) if (at_s or 0.0) > end_s]
     return (*standing, *later)
 
@@ -169,6 +173,7 @@ def partial_of(pieces: Sequence[Piece], committed: int = 0) -> Recognition:
         so_far += piece.text
         tokens.append(Token(piece.id, piece.text, min(len(text), len(so_far.lstrip()))))
     ends_s = tuple(piece.end_s for piece in pieces if piece.end_s is not None)
+    # All or none: a policy takes the times by the places of the tokens.
     ends_s = ends_s if len(ends_s) == len(pieces) else ()
     return Recognition(text, tokens=tuple(tokens), ends_s=ends_s, committed=committed)
 

@@ -21,6 +21,7 @@ from pipeline.core.types import SAMPLE_RATE, Pcm
 from pipeline.engines.specification import setting
 from pipeline.engines.streaming.incremental import Heard, Piece, piece_id
 
+# The kind is a whole word: a folder "based-en" holds no "base" model.
 _KIND = re.compile(r"(tiny|base|small|medium)(-streaming)?(?![a-z])")
 _OPTIONS: Final = {
     "vad_threshold": "0",  # everything is speech
@@ -88,6 +89,7 @@ class Moonshine:
         if is_last:
             pcm = np.concatenate((pcm, _SILENCE))
         if pcm.size:
+            # The library goes through the samples one by one, which is slow over an array.
             self._stream.add_audio(pcm.tolist(), SAMPLE_RATE)
         # Of what was not looked at before, `stop` would tell nothing.
         force = self._transcriber.MOONSHINE_FLAG_FORCE_UPDATE
@@ -96,6 +98,7 @@ class Moonshine:
     def reset(self) -> None:
         """Forget what was heard."""
         if self._stream is not None:
+            # The library holds a stream until it is closed.
             self._stream.close()
             self._stream = None
 
@@ -136,5 +139,6 @@ def _pieces(line: Any) -> Iterator[Piece]:
         return
     for word, time in zip(words, timed, strict=True):
         text = f" {word}"
+        # The time of the library began with the silence before the speech.
         start_s, end_s = (max(0.0, each - _MARGIN_S) for each in (time.start, time.end))
         yield Piece(piece_id(text), text, start_s, end_s, time.confidence)
