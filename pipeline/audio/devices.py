@@ -56,6 +56,8 @@ def call(action: Callable[[Any], T], *, doing: str, timeout_s: float = 5.0) -> T
         except BaseException as error:  # noqa: BLE001 - it goes to the caller
             done.set_exception(error)
         finally:
+            # By this thread and not by the caller: a call that is stuck keeps the turn, and no
+            # other one enters PortAudio beside it.
             _TURN.release()
 
     thread = Thread(run, "portaudio")
@@ -65,6 +67,7 @@ def call(action: Callable[[Any], T], *, doing: str, timeout_s: float = 5.0) -> T
         _TURN.release()
         raise
     thread.join(max(0.0, give_up_s - time.monotonic()))
+    # The thread is left behind; its result, if one comes, is read by nobody.
     if not done.done():
         _leave_portaudio_open_at_exit()
         raise _stuck(doing)
@@ -136,6 +139,7 @@ def choose(found: Sequence[Device], wanted: str) -> Device:
             raise _missing("There is no default recording device.", found)
         return default
     word = wanted.casefold()
+    # Windows lists a microphone once for each host API, so a name alone may fit several.
     named = [(device.name.casefold(), _full_name(device).casefold()) for device in found]
     # Whole names first, else "USB Audio" could not be chosen beside "USB Audio 2".
     exact = [d for d, names in zip(found, named, strict=True) if word in names]

@@ -89,6 +89,7 @@ class MediaFile:
         try:
             while len(self._rest) < frames:
                 self._rest = np.concatenate((self._rest, next(self._pieces)))
+        # The last piece may be shorter; after it nothing is left, which is how soundfile ends.
         except StopIteration:
             pass
         except self._failures as error:
@@ -98,6 +99,7 @@ class MediaFile:
 
     def seek(self, _: int) -> None:
         """Go back to the beginning."""
+        # soundfile's `seek` takes a place; here only the beginning is ever asked for.
         self._container.seek(0)
         self._start()
 
@@ -109,11 +111,13 @@ class MediaFile:
 
     def _start(self) -> None:
         self._rest = np.zeros((0, self.channels), np.float32)
+        # A generator that has ended stays ended, so each round needs one of its own.
         self._pieces = self._decoded()
 
     def _decoded(self) -> Iterator[NDArray[np.float32]]:
         import av  # noqa: PLC0415
 
+        # To packed floats only: rate and channels are for `BlockResampler`, as with any file.
         plain = av.AudioResampler("flt", self._track.layout, self.samplerate)
         for frame in self._container.decode(self._track):
             for each in plain.resample(frame):
@@ -199,6 +203,7 @@ class AudioFile:
         call, also when the reader is late. Raises AudioError (audio-unreadable) for a file that
         is damaged later.
         """
+        # Here and not in `open`: a generator begins at its first block, when somebody reads.
         began_s, told_s = time.monotonic(), 0.0
         for block in self._all_blocks():
             at_s = block.start_sample / SAMPLE_RATE
@@ -219,6 +224,7 @@ class AudioFile:
 
     def close(self) -> None:
         """End `blocks` at once, from any thread."""
+        # First the flag, which ends a wait at once; the lock has to wait for a read under way.
         self._closed.set()
         with self._lock:
             if self._file is not None:
@@ -229,6 +235,7 @@ class AudioFile:
 
         self._look()
         try:
+            # libsndfile first: FFmpeg is large, and is loaded only for what libsndfile refuses.
             file = soundfile.SoundFile(self._path)
         except soundfile.SoundFileError as error:
             file = self._media(getattr(error, "error_string", str(error)))
@@ -240,6 +247,7 @@ class AudioFile:
 
     def _wrong(self, file: Any) -> AudioError | None:
         """Return why an open file cannot be played, None if it can."""
+        # libsndfile opens a file that has a header and no sound.
         if file.frames == 0:
             return self._empty()
         if not _LOWEST_HZ <= file.samplerate <= _HIGHEST_HZ:
@@ -250,6 +258,7 @@ class AudioFile:
     def _look(self) -> None:
         """Check the path first: libsndfile calls all of these "format not recognised"."""
         try:
+            # Before it is opened: to open a pipe that nobody writes to would wait for ever.
             if self._path.exists() and not self._path.is_file():
                 raise self._unreadable("not a file")
             with self._path.open("rb") as raw:
@@ -347,6 +356,7 @@ def write_flac(path: Path, pcm: Pcm) -> None:
         temporary.replace(path)
     except soundfile.SoundFileError as error:
         temporary.unlink(missing_ok=True)
+        # libsndfile's error is no OSError, and callers handle a full disk in one way only.
         raise OSError(0, str(error), str(path)) from None
     except OSError:
         temporary.unlink(missing_ok=True)

@@ -26,6 +26,7 @@ def peak_dbfs(pcm: Pcm) -> float:
 
 def measure(pcm: Pcm, *, speaking: bool) -> Level:
     """Return the level of `pcm`, shape (n,) with n above 0."""
+    # One such sample is enough: how loud it really was is lost.
     clipped = bool(np.max(np.abs(pcm)) >= CLIPPED)
     return Level(level_dbfs(pcm), peak_dbfs(pcm), clipped, speaking)
 

@@ -78,6 +78,7 @@ class CaptureQueue:
         chunk = Chunk(self._position, frames, arrived_s)
         self._position, self._arrived_s = chunk.end, arrived_s
         self._chunks.put(chunk)
+        # By this chunk's size: the others have about that, and the bound need not be exact.
         if self._chunks.qsize() * len(frames) > QUEUE_S * self.rate:
             with contextlib.suppress(queue.Empty):  # the reader was quicker
                 self._chunks.get_nowait()
@@ -88,6 +89,7 @@ class CaptureQueue:
 
     def finish(self) -> None:
         """End the queue: the stream has ended or was closed."""
+        # A mark in the queue and not a flag: what was recorded before it is still read.
         self._chunks.put(None)
 
 
@@ -147,6 +149,7 @@ class Microphone:
         `start_sample` jumps by what was lost, and after a new `open` by the time in between. Raises
         AudioLostError (audio-lost) when the device stops or is silent for a second.
         """
+        # The queue of this opening: a later `open` puts another one in its place.
         capture = self._capture
         quiet_s = 0.0
         while not self._closed.is_set():
@@ -177,6 +180,7 @@ class Microphone:
     def close(self) -> None:
         """End `blocks` and let go of the device, from any thread, within two seconds."""
         self._closed.set()
+        # It wakes the reader at once; by itself that would look only when its wait is over.
         self._capture.finish()
         # A hanging sound server keeps PortAudio from closing. Nothing is lost by giving up, and the
         # program must be able to end.
@@ -185,6 +189,7 @@ class Microphone:
 
     def _start(self, sounddevice: Any) -> None:
         self._discard(sounddevice)
+        # After the lost stream is gone: while one is live, `scan` finds no new devices.
         device = choose(scan(sounddevice), self._device)
         if self._channel > device.input_channels:
             raise AudioError(
@@ -230,6 +235,7 @@ class Microphone:
     def _new_cutter(self, rate: int, began_s: float) -> BlockResampler:
         """Go on counting from an earlier opening, with a jump by the time until `began_s`."""
         start = 0
+        # 0: nothing was heard before, and the count begins with this opening.
         if self._position_s:
             # At least a block: two openings must never share a sample number.
             away = round((began_s - self._position_s) * SAMPLE_RATE)

@@ -35,6 +35,7 @@ class BlockResampler:
         self._frames = 0
         self._held: Pcm = np.zeros(0, np.float32)
         self._resampler: Any = None
+        # At 16 kHz there is nothing to filter, and no delay by a filter.
         if rate != SAMPLE_RATE:
             import soxr  # noqa: PLC0415
 
@@ -45,6 +46,7 @@ class BlockResampler:
     @property
     def position(self) -> int:
         """The number of the sample that comes next, counted at the input."""
+        # From the first frame each time: rounded step by step, small errors would add up.
         return self._origin + round(self._frames * SAMPLE_RATE / self.rate)
 
     def push(self, frames: NDArray[np.float32], arrived_s: float = 0.0) -> Iterator[AudioBlock]:

@@ -107,9 +107,11 @@ class Segmenter:
         voiced = probability >= self._end_threshold
         opened.add(block, probability, voiced=voiced)
         if self._closed is not None:
+            # Into both stretches: which one goes on is known only when there is enough speech.
             self._closed.stretch.add(block, probability, voiced=voiced)
             if self.speaking:
                 out += self._return(self._closed, opened)
+        # `_return` may have put the reopened stretch in the place of the one that was open.
         return out + self._due(self._open or opened)
 
     def expect_more(self, utterance: Utterance, share: float) -> None:
@@ -117,6 +119,7 @@ class Segmenter:
 
         Any thread may tell.
         """
+        # One new tuple in one assignment: the listening thread reads the old one or the new one.
         self._told = (utterance.id, utterance.revision, share)
 
     def settle(self) -> None:
@@ -205,6 +208,7 @@ class Segmenter:
         is_half = (
             told is not None and told[0] == closed.id and told[2] >= HALF
         ) or closed.stretch.speech(closed.size) < self._fragment_blocks
+        # A half waits for its other half by `join_ms`, a whole sentence by `reopen_ms` only.
         return closed.pause < (self._keep_blocks if is_half else self._reopen_blocks)
 
     def _return(self, closed: Closed, opened: Stretch) -> list[Utterance]:
@@ -245,6 +249,7 @@ class Segmenter:
             return self._resume(opened) + self._cut(opened)
         if not silence and self._eager is not None:
             return self._resume(opened)
+        # Equal, not more: each block after this one would hand the utterance out once again.
         if self._eager_blocks and silence == self._eager_blocks and self.speaking:
             self._eager = self._utterance(opened, len(opened), "eager")
             self._next_partial = len(opened) + self._partial_blocks
@@ -325,11 +330,13 @@ class Segmenter:
     def _utterance(self, opened: Stretch, count: int, cause: Cause) -> Utterance:
         """Return the first `count` blocks of what is open."""
         final = cause not in _OPEN_CAUSES
+        # With the first version: a knock that never becomes an utterance takes no id.
         if self._revision == 0:
             self._id = self._ids.take()
         revision = self._revision + 1
         self._revision = 0 if final else revision
         blocks = opened.blocks[:count]
+        # At least the first block: in song that is cut off there may be no speech at all.
         last = blocks[max(opened.speech_end(count), 1) - 1]
         made = Utterance(
             id=self._id,

@@ -44,6 +44,7 @@ class Silero:
         # One block is too little work to share; more threads would only spin beside the engines.
         options.intra_op_num_threads = 1
         options.inter_op_num_threads = 1
+        # Fatal errors only: its own lines would stand between ours, and errors are raised anyway.
         options.log_severity_level = 4
         try:
             self._session = onnxruntime.InferenceSession(
@@ -70,6 +71,7 @@ class Silero:
         self._input[0, :_CONTEXT_SAMPLES] = self._input[0, -_CONTEXT_SAMPLES:]
         self._input[0, _CONTEXT_SAMPLES:] = pcm
         try:
+            # State and sound go in together: the session remembers nothing between two runs.
             output, self._state = self._session.run(
                 ["output", "stateN"], {"input": self._input, "state": self._state, "sr": _RATE}
             )

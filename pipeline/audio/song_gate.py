@@ -36,9 +36,11 @@ _BLOCK_S = BLOCK_SAMPLES / SAMPLE_RATE
 _LAG_S = 1.2
 """A look sees two seconds; about so much of them is of the new kind when it turns."""
 _MEAN_OF = 3
+# The first look of a new kind comes _LAG_S late, so fewer looks make up two seconds, or four.
 _SPEECH_LOOKS = round((2.0 - _LAG_S) / STEP_S) + 1
 _QUIET_LOOKS = round((4.0 - _LAG_S) / STEP_S) + 1
 _AMONG_LOOKS = max(2 * _SPEECH_LOOKS, _QUIET_LOOKS)
+# Longer than a doubt can last, so that a doubt that was none loses nothing.
 _KEPT = round(12.0 / _BLOCK_S)
 _GAP = round(0.6 / _BLOCK_S)
 """A silence of so many blocks is not inside a sentence."""
@@ -95,6 +97,7 @@ class SongGate:
             return Passage((heard,))
         start, mean = heard[0].start_sample, sum(self._looks) / len(self._looks)
         if self._doubted_from is None:
+            # One or two looks prove nothing: blocks go on until there are three.
             if len(self._looks) < _MEAN_OF or mean < DOUBT:
                 return Passage((heard,))
             # The looks that made the doubt saw mostly what was before: the song is older.
@@ -131,6 +134,7 @@ class SongGate:
     def flush(self) -> Passage:
         """Let go on what may be speech: no sound follows for now. An operator's hold lasts."""
         was_held = self.is_held
+        # Newest first: only what was heard last tells whether somebody was speaking.
         speaks = "speech" in islice(reversed(self._calls), _SPEECH_LOOKS)
         # Of a song that is held nothing goes on unless somebody was speaking at its end.
         begun = len(self._kept) if was_held and not speaks else self._begun() if was_held else 0

@@ -74,6 +74,7 @@ _SPLIT = len(_NOTES) // 2
 class SongFeatures:
     """Takes block after block, and says every quarter of a second what the last two are like."""
 
+    # Number and order are those that the head was fitted with; `read_song_head` checks the number.
     COUNT = 112
 
     def __init__(self) -> None:
@@ -98,6 +99,7 @@ class SongFeatures:
         self._past[:-BLOCK_SAMPLES] = self._past[BLOCK_SAMPLES:]
         self._past[-BLOCK_SAMPLES:] = pcm
         at = self._taken % WINDOW_BLOCKS
+        # Two windows with one end: 64 ms follow what changes fast, 128 ms tell notes apart.
         power = np.abs(np.fft.rfft(self._past[-_MEL_FFT:] * _MEL_WINDOW)) ** 2 / _MEL_FFT
         self._mels[at] = np.log10(_FILTERS @ power.astype(np.float32) + _FLOOR)
         fine = np.abs(np.fft.rfft(self._past * _FINE_WINDOW)) ** 2 / _FINE_FFT
@@ -231,6 +233,7 @@ class SongHead:
 def read_song_head(path: Path | None = None) -> SongHead:
     """Read the head that ships with the program. Raises ModelError (model-missing, -broken)."""
     path = path or bundled("models", "song", "head.json")
+    # Nobody can make this file by hand, whatever is wrong with it.
     fix = "It comes with the program: install it again."
     try:
         said = json.loads(path.read_text("utf-8"))

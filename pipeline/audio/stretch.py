@@ -57,6 +57,7 @@ class Stretch:
 
     def speech_end(self, index: int) -> int:
         """Return one past the last voiced block before `index`; the pre-roll never counts."""
+        # Down to the pre-roll and no further: `lead` means that nothing was voiced at all.
         while index > self.lead and not self.voiced[index - 1]:
             index -= 1
         return index
@@ -70,6 +71,7 @@ class Stretch:
         """Return the lengths in blocks of the silences between voiced ones of the first `count`."""
         lengths, run = [], 0
         for voiced in self.voiced[self.speech_start : self.speech_end(count)]:
+            # Noted when speech returns: only then is the length of a silence known.
             if voiced and run >= _NOTED_BLOCKS:
                 lengths.append(run)
             run = 0 if voiced else run + 1

@@ -325,6 +325,8 @@ class CaptionBoard:
 
         Where that cannot be told (None, too old, beyond the newest): the whole snapshot.
         """
+        # Below that a change may have left the board, and the display would keep the old version.
+        # Beyond the newest the display was at another session, or at one whose journal is gone.
         if seq is None or not self._forgotten_seq <= seq <= self.seq:
             return self.snapshot()
         return Snapshot(tuple(m for m in self._sorted() if m.seq > seq), resumed=True)
@@ -339,7 +341,9 @@ class CaptionBoard:
         for message in messages:
             self.seq = max(self.seq, message.seq)
             old = self._messages.get(message.id)
+            # A journal that was rewritten or cut may hold an older line behind a newer one.
             if old is None or message.seq > old.seq:
+                # As when it was shown: undo and `unhide` work after a restart as well.
                 self._note_change(old, message)
                 self._messages[message.id] = message
                 self._forget()
@@ -376,6 +380,7 @@ class CaptionBoard:
 
     def _newest(self, earlier: CaptionMessage) -> CaptionMessage:
         """Return what the pipeline has since made of a version of its own; else that version."""
+        # What an operator has written is not made again by the pipeline.
         if is_by_operator(earlier):
             return earlier
         return self._passed_over.get(earlier.id, earlier)
@@ -414,6 +419,7 @@ class CaptionBoard:
 
     def _note_change(self, old: CaptionMessage | None, new: CaptionMessage) -> None:
         """Keep of an older version what an undo or `unhide` will need."""
+        # The pipeline's newest version is on the board itself now.
         if not is_by_operator(new):
             self._passed_over.pop(new.id, None)
         elif old is not None and not is_by_operator(old):
@@ -426,6 +432,7 @@ class CaptionBoard:
 
     def _forget(self) -> None:
         """Drop the lowest ids beyond the bounds. Open captions do not push finals out."""
+        # Each kind has a bound of its own, so that neither takes the other's places.
         for kept, most in ((True, self._history), (False, _OPEN)):
             ids = [key for key, message in self._messages.items() if stands(message) is kept]
             for key in sorted(ids)[: max(0, len(ids) - most)]:
@@ -434,5 +441,6 @@ class CaptionBoard:
                 self._hidden.pop(gone.id, None)
                 # Without its text: it is kept only so that it can be taken off displays later.
                 self._left.append(self._withdrawn(gone, ""))
+                # The highest so far: captions leave by id, and that is not the order of seq.
                 self._forgotten_id = max(self._forgotten_id, gone.id)
                 self._forgotten_seq = max(self._forgotten_seq, gone.seq)

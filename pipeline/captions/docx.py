@@ -101,6 +101,7 @@ def _paragraph(text: str, lang: str, style: str) -> str:
     about = f"<w:pPr>{styled}{'<w:bidi/>' if is_rtl else ''}</w:pPr>"
     spelled = f"<w:lang w:val={quoteattr(lang)} w:bidi={quoteattr(lang)}/>" if lang else ""
     run = f"<w:rPr>{'<w:rtl/>' if is_rtl else ''}{spelled}</w:rPr>"
+    # xml:space, below: without it Word drops spaces at both ends of a run.
     shown = escape(_printable(text))
     return f'<w:p>{about}<w:r>{run}<w:t xml:space="preserve">{shown}</w:t></w:r></w:p>'
 

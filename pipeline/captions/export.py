@@ -133,6 +133,7 @@ def _html(captions: Sequence[CaptionMessage], sides: Sequence[Side]) -> str:
     for paragraph in paragraphs(captions):
         texts = zip(sides, _by_side(paragraph, sides), strict=True)
         parts += [
+            # dir="auto": browsers take the direction from the first letter that has one.
             f'<p class="{side}" lang="{escape(langs[side])}" dir="auto">'
             f"{escape(' '.join(text))}</p>"
             for side, text in texts
@@ -281,11 +282,14 @@ def _chosen(captions: Sequence[CaptionMessage], side: Side) -> list[_Sentence]:
     if not sentences:
         return []
     found = Counter(word for each in sentences for word in each.terms)
+    # A word that is in every sentence says nothing about any of them.
     rare = {word: math.log(1 + len(sentences) / count) for word, count in found.items()}
     centre = {word: count * rare[word] for word, count in found.items()}
     start_s = sentences[0].caption.start_s
+    # Sentences of a single caption have no time between them: then any length will do.
     part_s = (sentences[-1].caption.start_s - start_s) / _PARTS or 1.0
     chosen: dict[int, _Sentence] = {}
+    # The best first, wherever it stands: it takes its part, and what is like it is left out.
     for each in sorted(sentences, key=lambda one: -_nearness(one.terms, centre, rare)):
         part = min(_PARTS - 1, int((each.caption.start_s - start_s) / part_s))
         if part not in chosen and not any(_alike(each, one) for one in chosen.values()):

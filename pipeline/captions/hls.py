@@ -101,6 +101,7 @@ class RollingSubtitles:
             "#EXTM3U",
             # The first version in which a length may have a fraction (RFC 8216, 7).
             "#EXT-X-VERSION:3",
+            # A whole number, and no segment may be longer (RFC 8216, 4.3.3.1).
             f"#EXT-X-TARGETDURATION:{SEGMENT_S}",
             f"#EXT-X-MEDIA-SEQUENCE:{first}",
         ]
@@ -112,11 +113,13 @@ class RollingSubtitles:
                 f"#EXTINF:{SEGMENT_S}.000,",
                 f"{self._lang}/{number}.vtt",
             ]
+        # Without #EXT-X-ENDLIST, at which a player would ask for no further segments.
         return "\n".join([*lines, ""])
 
     def segment(self, number: int, now_s: float) -> str | None:
         """Return a WebVTT file with each cue that overlaps a segment; None if it is not there."""
         end = _end(now_s)
+        # Not before it is listed: what is in it may still change, and caches would keep it.
         if not max(self._first, end - KEPT) <= number < end:
             return None
         start_s = number * SEGMENT_S - self._origin_s
@@ -129,6 +132,7 @@ class RollingSubtitles:
             for part, cue in enumerate(self._cues_of(key, start_s))
             if cue.start_s < start_s + SEGMENT_S and cue.end_s > start_s
         ]
+        # By time, as WebVTT demands: captions are kept in the order in which they came.
         cues.sort(key=lambda each: each[0].start_s)
         # Of each segment anew: from one of the first, players would count over the clock's end.
         ticks = number * SEGMENT_S * _TICKS_A_SECOND % _TICKS

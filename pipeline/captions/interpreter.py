@@ -29,6 +29,7 @@ class Interpreter:
     """Follows one service."""
 
     def __init__(self) -> None:
+        # No caption has this id: before the first repetition any caption may be the one.
         self._last = -1
         self._known: dict[int, tuple[str, int | None]] = {}
 
@@ -46,6 +47,7 @@ class Interpreter:
             self._known[key] = text, found
             self._last = self._last if found is None else found
             if len(self._known) > _KNOWN:
+                # The oldest: a dict keeps the order in which its keys came.
                 del self._known[next(iter(self._known))]
         return found
 
@@ -66,6 +68,7 @@ class Interpreter:
         recent = dict(list(theirs.items())[-_LOOKS_AT:])
         if len(words(text)) < _FEWEST or not recent:
             return None
+        # Against all of them at once: two sentences may be said again in one.
         together = sum(recent.values(), Counter[str]())
         if (heard & together).total() < _SHARE * heard.total():
             return None

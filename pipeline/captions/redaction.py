@@ -72,6 +72,7 @@ class RedactionFilter:
         be parsed is removed too: nobody can tell what it says.
         """
         try:
+            # Not as its own type: lines of an older version must be found as well.
             record = orjson.loads(line)
             key = record.get("id")
             # Events and health records have ids of their own, or none.

@@ -56,6 +56,7 @@ def cues(messages: Iterable[CaptionMessage], side: Side) -> list[Cue]:
         if previous and is_typed and message.start_s < previous.end_s:
             end_s = max(message.start_s, previous.start_s + _SHORTEST_S)
             previous = replace(previous, end_s=min(previous.end_s, end_s))
+        # The one before is put back as well: its end may just have been moved.
         if cue := follow(previous, message, side):
             result[-1:] = [previous, cue] if previous else [cue]
             is_typed = _is_typed(message)
@@ -153,6 +154,7 @@ def txt_cue(cue: Cue) -> str:
 
 def clock_time(seconds: float, point: str) -> str:
     """Return a time as hours, minutes, seconds and, behind `point`, milliseconds."""
+    # Rounded before it is divided: else 59.9996 s would be written as 60.000 seconds.
     whole_s, ms = divmod(round(seconds * 1000), 1000)
     minutes, s = divmod(whole_s, 60)
     hours, minutes = divmod(minutes, 60)
@@ -218,6 +220,7 @@ def arrange(captions: Sequence[Spoken]) -> list[Cue]:
     """
     result: list[Cue] = []
     starts_s = [caption.start_s for caption in captions[1:]]
+    # The last caption has no next one, and takes all the time that it wants.
     for caption, next_s in zip_longest(captions, starts_s):
         # Two languages get a line each: four lines would cover the picture.
         lines = LINES // len(caption.texts)
@@ -269,6 +272,7 @@ class _Words:
         # Dynamic programming over the places of breaks, as in Knuth and Plass (1981).
         best: list[tuple[float, int]] = [(0.0, 0)]  # the least cost so far, the last cue's start
         for end in range(1, len(self._words) + 1):
+            # -at: of equal costs the last cue is the shortest one, and those before it are full.
             best.append(min((best[at][0] + cost, -at) for at, cost in self._last_cues(end, lines)))
         cuts = [end := len(self._words)]
         while end:
@@ -315,6 +319,7 @@ class _Words:
         chars = self._length(start, end)
         if chars <= LINE_CHARS:
             return max(0, _FULL_CHARS - chars) ** 2 / 10
+        # One more than two lines hold: the space at which they are parted is in neither.
         if lines == 1 or chars > LINES * LINE_CHARS + 1:
             return None
         return min((cost for cost, _ in self._breaks(start, end)), default=None)

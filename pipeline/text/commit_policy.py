@@ -71,6 +71,7 @@ class CommitPolicy:
             return Commit(tokens, ())
         ids = _ids(tokens)
         same = common_beginning(_ids(self.committed), ids)
+        # Kept of a refused decoding as well: agreement compares neighbours, whatever came of them.
         before, self._before = self._before, ids
         # It was forced to begin so, and does not. To believe it would take back what people have
         # read.
@@ -81,6 +82,7 @@ class CommitPolicy:
         if self._policy == "agreement" or reason:
             count = common_beginning(before, ids)
         else:
+            # Times do not go backwards here: the tokens that end early enough are the first ones.
             count = sum(end_s <= audio_s - self._behind_s for end_s in ends_s)
         count = max(count, unchanging)
         texts = [token.text for token in tokens]
@@ -191,6 +193,7 @@ class TargetCommit:
         """
         if not parts:
             return 0
+        # The text is cut into parts anew each time: two parts of before may be one now.
         forced = regrouped(self.committed, len(parts))
         before, self._before = self._before, tuple(part.pieces for part in parts)
         counts: list[int] = []
@@ -219,6 +222,7 @@ class TargetCommit:
         # A few pieces correlate by chance.
         if len(part.looked_at) >= _ENOUGH:
             self.attention_follows = follows(part.looked_at)
+        # From the first piece that looks at words which may still change, nothing stands.
         if part.looked_at and self.attention_follows:
             unsettled = (
                 i for i in range(least, len(part.pieces)) if part.looked_at[i] >= part.settled
@@ -256,6 +260,7 @@ def _characters(parts: Sequence[TargetPart], counts: Sequence[int]) -> int:
     end = start = 0
     for part, count in zip(parts, counts, strict=False):
         if count:
+            # A later part counts only where all before it is committed, so the last end is the end.
             end = start + part.until[count - 1]
         # A part without text takes no space either.
         if part.until and part.until[-1]:
@@ -298,6 +303,7 @@ class Stabilizer:
     """Remembers the latest partial of the utterance being spoken."""
 
     def __init__(self) -> None:
+        # No utterance has this id: the first partial is compared with nothing.
         self._id = -1
         self._text = ""
 

@@ -46,11 +46,10 @@ _WORSHIP_COUNT = 10
 _LOOP_SHARE = 0.6
 # "[Music]", "(applause)", "*laughs*": what subtitles, which models learnt from, say of sounds.
 _ANNOTATION = re.compile(r"\[[^]]{0,40}\]|\([^)]{0,40}\)|\*[^*]{0,40}\*|[♪♫]")
+# Of all languages: over silence models write English whatever they are told to hear.
 _WORSHIP = words_of_all(language.worship for language in LANGUAGES.values())
 _STOCK = re.compile("|".join(phrase for each in LANGUAGES.values() for phrase in each.stock))
 _WEAK = words_of_all(language.weak for language in LANGUAGES.values())
-# Of all languages: over silence models write English whatever they are told to hear.
-
 
 # Whisper's own limits.
 _NO_SPEECH_PROB = 0.6
@@ -66,6 +65,7 @@ def reason(recognition: Recognition, text: str, level_dbfs: float, duration_s: f
     over and over; `compression` as repetitive by zlib's measure; `stock-phrase` what models write
     over silence, and it was quiet or uncertain; `too-fast` more words than fit into `duration_s`.
     """
+    # A text that has nothing but such notes in it is an empty one.
     found = words(_ANNOTATION.sub(" ", text))
     silent = _above(recognition.no_speech_prob, _NO_SPEECH_PROB)
     unsure = silent or _below(recognition.avg_logprob, UNSURE_LOGPROB)
@@ -85,8 +85,10 @@ def reason(recognition: Recognition, text: str, level_dbfs: float, duration_s: f
         "repetition": _loops(found, _WORSHIP_COUNT if patient else _LOOP_COUNT),
         "compression": repetitive and not worship,
         "stock-phrase": _stock(" ".join(found), quiet=quiet, unsure=unsure, silent=silent),
+        # The 3 is for very short utterances: "Yes, amen" in a quarter of a second is no error.
         "too-fast": _spoken(found) > 3 + WORDS_A_SECOND * duration_s,
     }
+    # The first that fits, in the order above: one reason goes into the record and the log.
     return next((sign for sign, seen in signs.items() if seen), "")
 
 
@@ -110,6 +112,7 @@ def _stock(phrase: str, *, quiet: bool, unsure: bool, silent: bool) -> bool:
 
 
 def _above(value: float | None, threshold: float) -> bool:
+    # Not every recognizer tells each of these figures: what is not told is no sign.
     return value is not None and value > threshold
 
 

@@ -47,6 +47,7 @@ def gibberish(text: str, lang: str) -> str:
     if _CONTROL.search(text):
         return "control-tokens"
     own = language(lang).script
+    # Letters only: digits and punctuation are of no script, and could be most of a reference.
     letters = Counter(script_of(sign) for sign in text if sign.isalpha())
     foreign = sum(count for script, count in letters.items() if script not in own)
     # Of a language that is not in languages.toml no script is known, and nothing is said.
@@ -57,6 +58,7 @@ def gibberish(text: str, lang: str) -> str:
 
 def script_of(letter: str) -> str:
     """Return the first word of a letter's name, which is its script for all that matter here."""
+    # By its hyphen "KATAKANA-HIRAGANA PROLONGED SOUND MARK" counts as katakana, "CJK-..." as CJK.
     return unicodedata.name(letter, "").partition(" ")[0].partition("-")[0]
 
 

@@ -47,6 +47,7 @@ def longest(items: Sequence[Hashable], max_period: int = MAX_PERIOD) -> Loop:
             if index < len(items) and items[index] == items[index - period]:
                 run += 1
                 continue
+            # A run counts the items that repeat; the round that they repeat is of the loop too.
             loop = Loop(index - run - period, period, run // period + 1)
             if loop.count > 1 and loop.length > best.length:
                 best = loop
@@ -94,5 +95,6 @@ def _runs_away(loop: Loop, allowed: int) -> bool:
 
 def compression_ratio(text: str) -> float:
     """Return how many times smaller zlib makes a text: Whisper's measure of repetition."""
+    # Half of a surrogate pair has no UTF-8, and a measure must not fail on it.
     raw = text.encode(errors="replace")
     return len(raw) / len(zlib.compress(raw))

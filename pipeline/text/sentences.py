@@ -89,6 +89,7 @@ def pack(text: str, fits: Callable[[str], bool]) -> list[str]:
 def _pack(
     text: str, fits: Callable[[str], bool], ways: tuple[Callable[[str], list[str]], ...]
 ) -> list[str]:
+    # No way is left for a single word: too long a piece is better than a lost one.
     if fits(text) or not ways:
         return [text]
     pieces: list[str] = []
@@ -106,6 +107,7 @@ def _ends(before: str, mark: str, after: str) -> bool:
     # What goes on with a small letter is the same sentence.
     if after.islower():
         return False
+    # Only a single full stop can belong to a word; "!", "?" and "..." never do.
     if not mark.startswith(".") or mark.startswith(".."):
         return True
     said = before.rpartition(" ")[2].lstrip("\"'“‘(")
@@ -140,6 +142,7 @@ class Weights:
 
 def features(said: Sequence[str]) -> Iterator[str]:
     """Yield what is known of a text's words, at least one."""
+    # The trainer asks this function too: a change makes the weights of languages/endings wrong.
     yield f"last {said[-1]}"
     yield f"first {said[0]}"
     yield f"count {next((most for most in _LENGTHS if len(said) <= most), 'more')}"
@@ -152,6 +155,7 @@ def goes_on(text: str, lang: str) -> float:
     """Return how likely a text's sentence is not over, 0..1; 0 where nothing is known of it."""
     weights = weights_of(lang)
     said = words(text)
+    # 0 is the safe answer: the utterance ends at its pause, as it would without a prediction.
     if weights is None or not said or len(said) >= ENOUGH_WORDS:
         return 0.0
     logit = weights.bias + _PAUSE_BIAS + sum(weights.of.get(each, 0.0) for each in features(said))

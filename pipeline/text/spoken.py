@@ -39,6 +39,7 @@ def sayable(text: str, lang: str) -> str:
     nothing is left.
     """
     scripts = language(lang).script
+    # Half of a surrogate pair cannot be sent to a speech engine, so it is left out.
     text = unicodedata.normalize("NFC", text.encode(errors="ignore").decode())
     text = _BETWEEN_NUMBERS.sub(", ", text)
     known = _ABBREVIATIONS.get(lang, {})
@@ -55,6 +56,7 @@ def _can_be_said(sign: str) -> bool:
 
 def _is_of(word: str, scripts: frozenset[str]) -> bool:
     letters = [sign for sign in word if sign.isalpha()]
+    # Numbers have no script, and of an unknown language no script is known.
     if not (letters and scripts):
         return True
     return any(script_of(sign) in scripts for sign in letters)
@@ -63,10 +65,12 @@ def _is_of(word: str, scripts: frozenset[str]) -> bool:
 def phrase_ends(words: Sequence[str], lang: str) -> list[int]:
     """Return after how many words a phrase ends: at a stop, or before a word that begins one."""
     begins = _BEGINNINGS.get(lang, "").split()
+    # French joins such a word to the next one: "l'église" begins with "l", "qu'elle" with "qu".
     are = [word.casefold().replace("’", "'").partition("'")[0] in begins for word in words]
     return [
         at
         for at in range(1, len(words))
+        # Between two such words nobody takes a breath: "et de la maison" is one phrase.
         if words[at - 1][-1] in STOPS or (are[at] and not are[at - 1])
     ]
 

@@ -72,6 +72,7 @@ def behind(text: str, beginning: str) -> int | None:
     if words(text)[:count] != words(beginning):
         return None
     ends = [found.end() for found in WORD.finditer(text)]
+    # Behind the last word its marks follow, up to a space or to the next word.
     at = ends[count - 1] if count else 0
     while at < len(text) and not text[at].isspace() and not WORD.match(text, at):
         at += 1
