@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -62,29 +63,8 @@ class Material:
     utterances: tuple[Pcm, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Figures:
-    """What a setting gave in all conditions together, and in each."""
-
-    model: str
-    window_s: float
-    hotwords: bool
-    wer: float
-    """0..1 and above."""
-    wer_of: dict[str, float]
-    words: int
-    stops: int
-    sentences: int
-    lost: int
-    lost_tails: int
-    recovered_tails: int
-    filtered: int
-    cpu: float
-    """CPU seconds for each second of utterances."""
-
-
 @says_errors
-def main() -> int:
+def main(argv: Sequence[str] | None = None) -> int:
     """Measure, print; return the exit code."""
     parser = parser_of(__doc__)
     parser.add_argument("--voices", type=Path, default=bundled("demo", "voices"), metavar="FOLDER",
@@ -93,20 +73,23 @@ def main() -> int:
                         help='as stt.model has it; default "whisper-base"')  # fmt: skip
     parser.add_argument("--window", nargs="+", type=float, default=[10.0, 30.0], metavar="S",
                         help="encoder windows; 0 is the model's own (default 10 30)")  # fmt: skip
-    parser.add_argument("--hotwords", choices=["both", "on", "off"], default="both")
-    parser.add_argument("--show", action="store_true", help="print what was recognized")
     parser.add_argument("--markdown", type=Path, help="write the table into this file")
-    arguments = parser.parse_args()
-    hot = {"both": [False, True], "on": [True], "off": [False]}[arguments.hotwords]
+    arguments = parser.parse_args(argv)
     spoken = material(arguments.voices)
-    turns = list(product(arguments.model, arguments.window, hot))
-    results = [
-        measure(_settings(model, window_s, hotwords=on), spoken, show=arguments.show)
-        for model, window_s, on in track(turns, "hearing", console=Console(stderr=True))
-    ]
+    turns = list(product(arguments.model, arguments.window, (False, True)))
+    columns = {}
+    for model, window_s, hot in track(turns, "hearing", console=Console(stderr=True)):
+        flags = {"stt.model": model, "stt.window_s": window_s, "stt.hotwords": hot}
+        window = f"{window_s:g} s" if window_s else "its own window"
+        name = f"{model}, {window}{', hot words' if hot else ''}"
+        columns[name] = measure(load(flags=flags).settings, spoken)
+    told = rows(columns)
     if arguments.markdown:
-        write(arguments.markdown, TITLE, section(results))
-    show(rows(results))
+        about = machine()
+        words = sum(len(each.text.split()) for each in spoken)
+        notes = f"- {words} words; {about['date']}, {about['cpu']}, INT8, two threads"
+        write(arguments.markdown, TITLE, f"{TITLE}\n{_PREFACE}\n{markdown(told)}\n\n{notes}\n")
+    show(told)
     return 0
 
 
@@ -145,13 +128,14 @@ def joined(utterances: Sequence[Pcm]) -> Iterator[Pcm]:
         yield np.concatenate(group)
 
 
-def measure(settings: Settings, spoken: Sequence[Material], *, show: bool = False) -> Figures:
-    """Recognize everything with these settings. Raises ModelError, EngineError, ConfigError."""
+def measure(settings: Settings, spoken: Sequence[Material]) -> dict[str, str]:
+    """Recognize everything with these settings; return the measures as they are printed.
+
+    Raises ModelError, EngineError, ConfigError.
+    """
     engine = recognizer(settings, Dictionary(settings))
     engine.load()
-    wrong: dict[str, float] = {}
-    words: dict[str, int] = {}
-    stops = sentences = lost = tails = recovered = filtered = 0
+    wrong, words, count = defaultdict[str, float](float), Counter[str](), Counter[str]()
     cpu_s = audio_s = 0.0
     for each in spoken:
         texts = []
@@ -160,67 +144,32 @@ def measure(settings: Settings, spoken: Sequence[Material], *, show: bool = Fals
             heard = engine.recognize(pcm, final=True)
             cpu_s += time.process_time() - began_s
             audio_s += len(pcm) / SAMPLE_RATE
-            tails += heard.lost_tail_s > 0
-            recovered += heard.tail_recovered
             why = reason(heard, heard.text, level_dbfs(pcm), len(pcm) / SAMPLE_RATE)
-            filtered += bool(why)
+            count["tails"] += heard.lost_tail_s > 0
+            count["recovered"] += heard.tail_recovered
+            count["filtered"] += bool(why)
             texts.append("" if why else heard.text)
         score = score_text([each.text], " ".join(texts))
-        wrong[each.condition] = wrong.get(each.condition, 0.0) + score.wer * score.words
-        words[each.condition] = words.get(each.condition, 0) + score.words
-        stops, sentences = stops + score.stops, sentences + score.sentences
-        lost += len(score.lost)
-        if show:
-            print(f"{each.condition}: {' | '.join(texts)}")
-    return Figures(
-        model=engine.name.partition(":")[2],
-        window_s=settings.stt.window_s,
-        hotwords=settings.stt.hotwords,
-        wer=sum(wrong.values()) / sum(words.values()),
-        wer_of={condition: wrong[condition] / words[condition] for condition in wrong},
-        words=sum(words.values()),
-        stops=stops,
-        sentences=sentences,
-        lost=lost,
-        lost_tails=tails,
-        recovered_tails=recovered,
-        filtered=filtered,
-        cpu=cpu_s / audio_s,
-    )
-
-
-def rows(results: Sequence[Figures]) -> list[list[str]]:
-    """Return the table's head and its rows: a measure each, a setting a column."""
-    measures = {
-        "WER": [f"{each.wer:.1%}" for each in results],
-        **{
-            f"WER, {condition}": [f"{each.wer_of[condition]:.1%}" for each in results]
-            for condition in results[0].wer_of
-        },
-        "full stops": [f"{each.stops} of {each.sentences}" for each in results],
-        "sentences lost": [str(each.lost) for each in results],
-        "tails": [f"{each.lost_tails}, {each.recovered_tails} recovered" for each in results],
-        "filtered": [str(each.filtered) for each in results],
-        "CPU, s/s": [f"{each.cpu:.3f}" for each in results],
+        for condition in ("", f", {each.condition}"):
+            wrong[condition] += score.wer * score.words
+            words[condition] += score.words
+        count["stops"] += score.stops
+        count["sentences"] += score.sentences
+        count["lost"] += len(score.lost)
+    return {
+        **{f"WER{condition}": f"{wrong[condition] / words[condition]:.1%}" for condition in words},
+        "full stops": f"{count['stops']} of {count['sentences']}",
+        "sentences lost": str(count["lost"]),
+        "tails": f"{count['tails']}, {count['recovered']} recovered",
+        "filtered": str(count["filtered"]),
+        "CPU, s/s": f"{cpu_s / audio_s:.3f}",
     }
-    return [["", *map(_column, results)], *([name, *told] for name, told in measures.items())]
 
 
-def _column(figures: Figures) -> str:
-    window = f"{figures.window_s:g} s" if figures.window_s else "its own window"
-    return f"{figures.model}, {window}{', hot words' if figures.hotwords else ''}"
-
-
-def section(results: Sequence[Figures]) -> str:
-    """Return the section of docs/BENCHMARKS.md."""
-    about = machine()
-    notes = f"- {results[0].words} words; {about['date']}, {about['cpu']}, INT8, two threads"
-    return f"{TITLE}\n{_PREFACE}\n{markdown(rows(results))}\n\n{notes}\n"
-
-
-def _settings(model: str, window_s: float, *, hotwords: bool) -> Settings:
-    flags = {"stt.model": model, "stt.window_s": window_s, "stt.hotwords": hotwords}
-    return load(flags=flags).settings
+def rows(columns: Mapping[str, Mapping[str, str]]) -> list[list[str]]:
+    """Return the table's head and its rows: a measure each, a setting a column."""
+    first = next(iter(columns.values()))
+    return [["", *columns], *([name, *(c[name] for c in columns.values())] for name in first)]
 
 
 def _with_noise(pcm: Pcm, below_db: float, random: np.random.Generator) -> Pcm:

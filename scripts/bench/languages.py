@@ -5,8 +5,7 @@
 
 Each run is `stark-translate run` on the demo sermon in real time. The first language has the
 settings of this machine, the further ones a final translator only, all the same one, which takes
-turns. Ends with 1 where several cost more than --most times the processor time of one, or the first
-language's finals come later than --later times. Only these ratios can be compared between machines.
+turns. Only the ratios can be compared between machines.
 """
 
 from __future__ import annotations
@@ -15,9 +14,9 @@ import argparse
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean, median
+from typing import NamedTuple
 
 import orjson
 from rich.console import Console
@@ -38,8 +37,7 @@ time. The delay is that of the first language's finals, from the last syllable.
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Cost:
+class Cost(NamedTuple):
     """What runs with a number of languages took."""
 
     cpu: float
@@ -72,10 +70,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     report_section.show(rows, TITLE)
     if arguments.markdown:
         write(arguments.markdown, rows, arguments)
-    problems = judged(one, several, most=arguments.most, later=arguments.later)
-    for problem in problems:
-        print(problem, file=sys.stderr)
-    return 1 if problems else 0
+    return 0
 
 
 def targets(arguments: argparse.Namespace) -> str:
@@ -123,18 +118,6 @@ def table(one: Cost, several: Cost) -> list[list[str]]:
     return rows
 
 
-def judged(one: Cost, several: Cost, *, most: float, later: float) -> list[str]:
-    """Return what is not as it should be."""
-    found = []
-    if several.cpu > most * one.cpu:
-        found.append(f"Several languages took {several.cpu / one.cpu:.2f} times the CPU of one.")
-    if several.final_ms > later * one.final_ms:
-        ratio = several.final_ms / one.final_ms if one.final_ms else float("inf")
-        found.append(f"The first language's finals came {ratio:.2f} times as late.")
-    found += [f"Nothing came in {lang}." for lang, count in several.finals.items() if not count]
-    return found
-
-
 def write(file: Path, rows: Sequence[Sequence[str]], arguments: argparse.Namespace) -> None:
     """Put the section into a file in place of the one that it has had."""
     about = machine()
@@ -156,8 +139,6 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
                         help="their final translator (default starter)")  # fmt: skip
     parser.add_argument("--prompt", default="starter", help="its prompt (default starter)")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a setting")
-    parser.add_argument("--most", type=float, default=1.6, help="CPU ratio (default 1.6)")
-    parser.add_argument("--later", type=float, default=1.1, help="ratio of delays (default 1.1)")
     parser.add_argument("--markdown", type=Path, help="write the table into this file's section")
     return parser.parse_args(argv)
 
