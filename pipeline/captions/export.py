@@ -116,10 +116,8 @@ def _md(captions: Sequence[CaptionMessage], sides: Sequence[Side]) -> str:
     """Paragraphs of Markdown; of two languages the spoken one is quoted."""
     lines = []
     for paragraph in paragraphs(captions):
-        # A side without text has no block: what was typed in the target language nobody has spoken.
-        blocks = [
-            " ".join(map(_markdown, texts)) for texts in _by_side(paragraph, sides) if texts
-        ]
+        # A side without text has no block: nobody has spoken what an operator typed.
+        blocks = [" ".join(map(_markdown, texts)) for texts in _by_side(paragraph, sides) if texts]
         quoted = len(blocks) > 1
         lines += [f"> {block}" if quoted and not i else block for i, block in enumerate(blocks)]
     return "".join(f"{line}\n\n" for line in lines).rstrip("\n") + "\n" * bool(lines)

@@ -60,6 +60,7 @@ def open_with_token(token: str, page: str, directory: Path, flag: bool | None) -
     file = directory.resolve() / f"open-{page.rpartition('/')[2]}.html"
     try:
         file.unlink(missing_ok=True)  # never into a file that others may have open
+        # O_EXCL: a link that somebody puts here after the line above is refused, and not followed.
         handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(handle, "w", encoding="utf-8") as out:
             out.write(_LEADS_ON.format(url=escape(link_with(token, page))))
@@ -67,6 +68,7 @@ def open_with_token(token: str, page: str, directory: Path, flag: bool | None) -
         reason = f"{file} cannot be written ({error.strerror})"
         print(f"The browser is not opened: {reason}. Open the address yourself.", file=sys.stderr)
         return
+    # By the file's address alone: the token is in none of the arguments.
     webbrowser.open(file.as_uri())
 
 
@@ -93,6 +95,7 @@ def printed(page: str) -> bytes:
         options = ["--headless", "--disable-gpu", "--no-pdf-header-footer"]
         # As root Chromium refuses to start with it. The page is ours, and has no script.
         options += ["--no-sandbox"] if os.geteuid() == 0 else []
+        # A profile of its own: a Chromium that runs already would take the page, and print nothing.
         places = [f"--user-data-dir={folder}/profile", f"--print-to-pdf={made}", source.as_uri()]
         try:
             subprocess.run(  # noqa: S603 - a browser by its name, and a page of ours

@@ -38,6 +38,7 @@ def ask(server: Server, token: str, message: dict[str, Any], answer: str) -> dic
     except InvalidStatus as refused:
         full = refused.response.status_code == HTTPStatus.SERVICE_UNAVAILABLE
         problem = "has no room for one more connection" if full else "is not stark-translate"
+    # Before SSLError, of which it is one: what is wrong is known more exactly.
     except ssl.SSLCertVerificationError:
         problem = "has another certificate than server.tls_cert"
     except (ssl.SSLError, InvalidHandshake, ConnectionClosed, ConnectionResetError):
@@ -74,6 +75,7 @@ async def _converse(
     async with asyncio.timeout(_ANSWER_S), connecting as socket:
         await socket.send(orjson.dumps({"type": "auth", "token": token}).decode())
         while True:
+            # The state, the console and captions come in between: only the answer counts here.
             message = orjson.loads(await socket.recv())
             if message["type"] == "authorized":
                 await socket.send(orjson.dumps(request).decode())
@@ -98,6 +100,7 @@ def _refusal(code: str, message: str) -> StarkError:
 def _host(host: str) -> str:
     """Return the host that reaches a server bound to `host`, as an address has it."""
     if host in EVERYWHERE:
+        # Nobody can connect to "everywhere"; the daemon listens at this machine's own address too.
         host = "::1" if ":" in host else "127.0.0.1"
     return f"[{host}]" if ":" in host else host
 

@@ -114,13 +114,14 @@ def _hint(message: str, help_text: str) -> str:
     """Return the end of a refusal: what was probably meant, or nothing."""
     # By argparse's words: it tells in no other way what was wrong.
     if wrong := re.search(r"invalid choice: '([^']*)' \(choose from (.*)\)", message):
+        # Some versions of Python put the choices in quotes, others do not: words are found in both.
         word, known = wrong[1], re.findall(r"[\w.-]+", wrong[2])
         if word in _INSTEAD and "run" in known:
             return f"\n{_INSTEAD[word]}"
     elif wrong := re.search(r"unrecognized arguments: .*?(--[\w-]+)", message):
         word, known = wrong[1], sorted(set(re.findall(r"--[\w-]+", help_text)) - {"--help"})
         meant = _CALLED.get(word, "")
-        if meant.split()[:1] and meant.split()[0] in known:
+        if meant.partition(" ")[0] in known:
             return f"\nDid you mean {meant}?"
     elif (wrong := re.search(r"unrecognized arguments: (\S+)$", message)) and Path(wrong[1]).suffix:
         into = next((each for each in ("--input", "--out") if each in help_text), "")
@@ -129,12 +130,14 @@ def _hint(message: str, help_text: str) -> str:
         return f"\n{_FIRST}"
     else:
         return ""
+    # One at most: a list of guesses would be longer than the help that it stands in for.
     near = get_close_matches(word, known, n=1, cutoff=0.6)
     return f"\nDid you mean {near[0]}?" if near else ""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; return its exit code."""
+    # Before anything opens a file: that would get the number of a standard stream that is closed.
     streams.ensure()
     parser = Parser(
         prog="stark-translate",
@@ -159,6 +162,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         code: int = arguments.run(arguments)
         sys.stdout.flush()  # here, where a reader that is gone can still be handled
+    # Without a trace: whoever has pressed Ctrl-C knows why it ended.
     except KeyboardInterrupt:
         return 1
     except Exception as error:  # noqa: BLE001 - one without a sentence is raised again

@@ -56,6 +56,7 @@ def add_command(
     `says` is its one sentence of help, `epilog` follows the options with its own line breaks.
     """
     parser = commands.add_parser(name, **_help(says, epilog))
+    # `Parser.parse_args` has this parser refuse what it does not know, with its own usage.
     parser.set_defaults(run=run, parser=parser)
     parser.add_argument(
         "--config", type=path, metavar="FILE", help="read settings from here (./config.toml)"
@@ -116,6 +117,7 @@ def languages(text: str) -> list[str]:
 
 def _spoken(text: str) -> str | list[str]:
     langs = languages(text)
+    # One language stays the text that it is: a list is for several.
     return langs if len(langs) > 1 else text
 
 
@@ -125,6 +127,7 @@ def assignment(text: str) -> tuple[str, Any]:
     if not equals:
         raise argparse.ArgumentTypeError(f"{text!r} is no KEY=VALUE such as vad.hold_ms=0")
     try:
+        # Numbers, true and lists are TOML as typed; words are not: shells eat their quotes.
         return key.strip(), tomllib.loads(f"value = {value}")["value"]
     except tomllib.TOMLDecodeError:
         return key.strip(), value
@@ -142,9 +145,11 @@ def settings_of(arguments: argparse.Namespace, more: Mapping[str, Any] | None = 
     # A flag that was not given is None and leaves the file and the environment in force.
     flags = {key: given[flag] for flag, key in FLAGS.items() if given.get(flag) is not None}
     if langs := given.get("to"):
+        # Both keys at once: extra languages of the file must not stay beside those that were typed.
         first, *others = langs
         flags |= {"translate.target": first, "translate.targets": [{"lang": x} for x in others]}
     flags |= dict(given.get("settings") or ())
+    # The later one wins: a flag, then --set, then what the command itself demands.
     return load(arguments.config, flags | dict(more or {}))
 
 

@@ -121,6 +121,7 @@ class RichScreen(Screen):
         self._printed: queue.SimpleQueue[Text | None] = queue.SimpleQueue()
         # None: wipe the terminal
         self._closing = threading.Event()
+        # If it fails, log lines go to standard error again: nobody would print those in the queue.
         self._thread = Thread(self._run, "screen", failed=lambda _: logs.divert(None))
         # The thread only reads these; the loop puts new values in their place.
         self._address = ""
@@ -138,8 +139,10 @@ class RichScreen(Screen):
         self._printed.put(Text.assemble("Captions are at ", *places))
         after = ("stark-translate report last", "bold"), " shows how it went"
         self._printed.put(Text.assemble("Ctrl-C ends it; then ", *after))
+        # On this terminal a log line would tear the live lines; in a file it may go its own way.
         if sys.stderr.isatty():
             logs.divert(lambda line: self._printed.put(Text.from_ansi(line)))
+        # However the program ends, the cursor that the live lines have hidden must come back.
         atexit.register(self.close)
         self._thread.start()
 
@@ -163,6 +166,7 @@ class RichScreen(Screen):
             if message.target.text or not was_open:
                 self._printed.put(_final(message))
         else:
+            # A new dict, put in place at once: the thread may be going through the old one.
             self._open = dict(sorted((others | {message.id: message}).items())[-_OPEN_CAPTIONS:])
 
     def on_utterance(self, record: UtteranceRecord) -> None:
@@ -184,6 +188,7 @@ class RichScreen(Screen):
 
     def on_redaction(self, redaction: Redaction, removed: Removed) -> None:  # noqa: ARG002
         """Clear the terminal and its history: a single line could not be taken back."""
+        # Before the terminal is wiped: else the thread would draw them once more after that.
         self._open, self._record = {}, None
         self._printed.put(None)
         places = (f"{self._address} ", "bold"), "The terminal was cleared: off the record."
@@ -214,6 +219,7 @@ class RichScreen(Screen):
             ) as live:
                 closing = False
                 while not closing:
+                    # Once more after the end is told: finals may have come meanwhile.
                     closing = self._closing.wait(_REFRESH_S)
                     self._print()
                     live.refresh()
@@ -226,6 +232,7 @@ class RichScreen(Screen):
             if (text := self._printed.get()) is not None:
                 waiting.append(text)
             else:
+                # What waited before the wipe is off the record as well, and is not printed.
                 waiting.clear()
                 self._console.control(_WIPE)
         if waiting:  # at once: each print draws the live lines again
@@ -234,6 +241,7 @@ class RichScreen(Screen):
     def _render(self) -> RenderableType:
         # Four lines are below, and an open caption takes four: two of each language.
         shown = max(1, min(_OPEN_CAPTIONS, (self._console.height - 5) // 4))
+        # A low terminal shows fewer captions: lines above its top could not be wiped any more.
         texts = [text for each in list(self._open.values())[-shown:] for text in _partial(each)]
         return Group(
             *(line for text in texts for line in self._end(text)),
@@ -280,6 +288,7 @@ class RichScreen(Screen):
 def _partial(message: CaptionMessage) -> Iterable[Text]:
     yield Text(_printable(message.source.text), "dim")
     target = Text(_printable(message.target.text), "italic")
+    # By code points, as `stable` counts: `_printable` keeps the length for this.
     target.stylize("dim", message.stable)
     yield target
 

@@ -19,6 +19,7 @@ _MOMENT, _WIPED = "One moment ...", "\r\x1b[K"
 _NARROWEST = 20
 _COMMANDS = {
     code: f"\\x{code:02x}"
+    # The last two ranges turn the direction of the text around them, without being seen.
     for code in (*range(0x20), *range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A))
     if chr(code) not in "\n\t"
 }
@@ -29,6 +30,7 @@ _GONE = {errno.EPIPE, errno.EIO}
 
 def ensure() -> None:
     """Open /dev/null in place of closed streams. Call before any file is opened."""
+    # In the order of their numbers: then the lowest free one is the one that is missing.
     for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
         try:
             os.fstat(number)
@@ -53,6 +55,7 @@ def say(line: str) -> None:
     """
     line = line.translate(_COMMANDS)
     with suppress(OSError):
+        # The width is that of standard output; where that is a pipe it is taken for 80.
         shown = wrapped(line, shutil.get_terminal_size().columns) if sys.stderr.isatty() else line
         print(shown, file=sys.stderr, flush=True)
 
@@ -74,6 +77,7 @@ def moment() -> Iterator[None]:
 
     What a command needs takes a slow machine a second to import.
     """
+    # A dumb terminal would show the code that wipes the line again.
     shown = sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb"
     with suppress(OSError):
         if shown:

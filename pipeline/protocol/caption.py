@@ -32,6 +32,7 @@ class TargetText:
 
     lang: Lang
     text: str
+    # Also "operator"; "source", the spoken words stand in; HEARD; "", the caption was taken away.
     engine: str
 
 
@@ -40,10 +41,14 @@ class CaptionMessage:
     """A `caption` message: one version of one caption, as sent, journaled and restored."""
 
     type: Literal["caption"] = "caption"
+    # Counts the versions of all captions: by it a display that was away says what it has.
     seq: Ordinal
+    # Captions stand in the order of their ids; one that is typed takes the next id as well.
     id: Count
+    # Counts the versions of this caption: an operator's command names the one that was seen.
     revision: Ordinal
     final: bool
+    # Both are times of the session's sound, from its first sample, and not of the clock.
     start_s: Seconds
     end_s: Seconds
     source: SourceText

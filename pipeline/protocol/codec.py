@@ -22,6 +22,7 @@ MAX_BYTES = 16 * 1024
 """Limit of a client's message, bytes."""
 
 T = TypeVar("T")
+# By `name` first: pydantic then complains of the one command that was meant, not of each.
 _Command: TypeAlias = Annotated[CommandMessage, Field(discriminator="name")]
 _CLIENT: TypeAdapter[ClientMessage] = TypeAdapter(
     Annotated[AckMessage | AccessMessage | _Command, Field(discriminator="type")]
@@ -43,6 +44,7 @@ _CODES = {"name": "unknown-command", "outcome": "bad-field"}
 
 def encode(message: Outgoing) -> bytes:
     """Return a message as JSON in UTF-8. NaN and infinity, unknown to JSON, become null."""
+    # Dataclasses are written field by field in their order, which is that of the documents.
     return orjson.dumps(message)
 
 
@@ -53,6 +55,7 @@ def error(problem: ProtocolError) -> bytes:
 
 def parse(raw: str | bytes) -> ClientMessage:
     """Parse a client's message. Raises ProtocolError with a code of docs/PROTOCOL.md."""
+    # Pages send text only; in a binary frame anything could be, and nobody has to guess.
     if isinstance(raw, bytes):
         raise ProtocolError("binary-not-accepted", "Messages are text frames.")
     # Characters first: a huge text is refused without encoding it.
@@ -99,6 +102,7 @@ def _refusal(error: ValidationError, says: Mapping[str, str]) -> ProtocolError:
         return ProtocolError("unknown-type", f"{quoted(given)} {_UNKNOWN}.")
     if not place:
         return ProtocolError("bad-json", "A message is a JSON object.")
+    # The innermost name: the outer ones are those of our unions, and mean nothing to a client.
     key = str(place[-1])
     if key in says:
         return ProtocolError("bad-field", f"{key} {says[key]}.")

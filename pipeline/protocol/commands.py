@@ -26,6 +26,7 @@ def one_line(most: int) -> Callable[[Any, ValidationInfo], Any]:
     """
 
     def clean(value: Any, info: ValidationInfo) -> Any:
+        # An empty text passes too: the field's own check refuses it, in the same words as others.
         if not (isinstance(value, str) and value):
             return value
         # Terminals obey control characters, and a caption is one line in every file.
@@ -41,6 +42,7 @@ def one_line(most: int) -> Callable[[Any, ValidationInfo], Any]:
 
 def optional_line(value: Any, info: ValidationInfo) -> Any:
     """Return a text as `one_line` does, or an empty one as it is."""
+    # An empty one is an answer of its own here, so it must not be refused.
     return value and one_line(MAX_TEXT)(value, info)
 
 
@@ -54,6 +56,8 @@ Phrase = Annotated[
 class AckMessage:
     """A display has painted everything up to `seq`."""
 
+    # The field that says which message it is stands first; kw_only lets fields without a
+    # default follow one that has one.
     type: Literal["ack"] = "ack"
     seq: Count
 
@@ -106,6 +110,7 @@ class PlainCommand:
     """An operator's command without arguments: a change of state, undo, or a reload."""
 
     type: Literal["command"] = "command"
+    # One class for all: they have the same fields, and who obeys one asks for its name only.
     name: Literal[
         "blank",
         "check",
@@ -130,6 +135,7 @@ class SpokenCommand:
 
     type: Literal["command"] = "command"
     name: Literal["spoken"] = "spoken"
+    # Whether it is one of the spoken languages is known by the settings, and asked there.
     lang: Annotated[str, Field(max_length=3)]
 
 
@@ -139,8 +145,10 @@ class CaptionCommand:
 
     type: Literal["command"] = "command"
     id: Count
+    # Caption ids are shared by all target languages: an id alone would name one in each.
     lang: str = ""
     """The target language whose caption the operator has seen; "" is the first one."""
+    # Two desks may be open: neither changes unseen what the other has just changed.
     revision: Count = 0
     """The one that the operator has seen: refused if there is a newer one. 0: done anyway."""
 
@@ -221,6 +229,7 @@ class AddRuleCommand:
         for key, text in (("heard", self.heard), ("write", self.write)):
             if not any(map(str.isalnum, text)):
                 raise ProtocolError("bad-field", f"{key} has a letter or a digit in it.")
+        # By letters: a rule that only changes case or an accent does change something.
         if self.heard == self.write:
             raise ProtocolError("bad-field", "heard and write are not the same.")
 
@@ -237,6 +246,7 @@ class HoldTermCommand:
     say: Phrase
     """In the spoken language."""
     write: Phrase
+    # As a caption has it, spaces included: cleaned up it might not be found there any more.
     instead: Annotated[str, Field(max_length=MAX_PHRASE)] = ""
     """What stands there now; replaced in the captions that are on the screens."""
 
@@ -256,6 +266,7 @@ class AddNotesCommand:
     """Its name, which says what it is: .docx, .pdf, .md, .txt."""
     size: Annotated[int, Field(ge=1, le=MAX_FILE)]
     """Of the whole file, bytes."""
+    # A part that does not follow the one before is refused; the page adds the file again.
     at: Count
     """Where this part begins, bytes; 0 begins the file anew."""
     data: Annotated[str, Field(min_length=1, max_length=MAX_PART)]
@@ -293,4 +304,5 @@ ClientMessage: TypeAlias = AckMessage | AccessMessage | CommandMessage
 
 def caption_of(command: CommandMessage) -> int:
     """Return the id of the caption that a command concerns, 0 if none."""
+    # 0 is no caption's id: they count from 1.
     return command.id if isinstance(command, CaptionCommand) else 0

@@ -26,6 +26,7 @@ class DoubtfulMessage:
     id: int
     source: SourceText
     target: TargetText
+    # Seconds and not a time: the clock of an operator's tablet may be wrong.
     left_s: float
     """Seconds until it is shown, with a mark; 0: it is kept back no longer."""
     revision: int = 0
@@ -50,6 +51,7 @@ class PairedMessage:
 
     type: Literal["paired"] = "paired"
     name: str
+    # Sent once, and kept by the device: the daemon keeps only what it takes to know it again.
     token: str
 
 
@@ -125,7 +127,9 @@ class HelloMessage:
     """The first message on every connection."""
 
     type: Literal["hello"] = "hello"
+    # The range is for the schema: a page made for another version refuses this message.
     protocol: Annotated[int, Field(ge=PROTOCOL, le=PROTOCOL)] = PROTOCOL
+    # A page that comes back names it: only within one session does its `since` mean anything.
     session: str
     """The session's name."""
     mode: Mode
@@ -182,6 +186,7 @@ class LevelMessage:
     """The loudness of the input; to operators."""
 
     type: Literal["level"] = "level"
+    # 0 is full scale; digital silence is -120 (pipeline.audio.level).
     dbfs: float
     clipped: bool
 
@@ -280,6 +285,7 @@ class DisplayGroup:
     """"voice": those who hear it in headphones."""
     lang: str
     clients: int
+    # None: none of them has told of a caption that it has painted.
     glass_ms: GlassTimes | None
 
 

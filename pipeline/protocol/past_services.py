@@ -65,6 +65,7 @@ class Archive(Protocol):
         """Return how a service was run. Raises SessionError."""
         ...
 
+    # A name comes from a page, so each method below has to look it up among those that exist.
     def read(self, name: str) -> ReadService:
         """Return a service's texts. Raises SessionError."""
         ...

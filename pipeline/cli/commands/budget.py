@@ -170,6 +170,7 @@ def running_services() -> list[psutil.Process]:
     """Return the processes of services on this machine: engines, and the programs they are of."""
     found: dict[int, psutil.Process] = {}
     for each in psutil.process_iter():
+        # A process may end while the list is gone through, or belong to another user.
         with suppress(psutil.Error):
             if each.name().startswith("stark-") and each.name() != "stark-translate":
                 found |= {of.pid: of for of in (each, each.parent()) if of and of.pid > 1}

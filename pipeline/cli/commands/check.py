@@ -74,6 +74,7 @@ def check_all(
     loaded: Loaded, *, audio: bool = True, seconds: float = 3.0, as_json: bool = False
 ) -> int:
     """Run and show all checks, the microphone's with `audio`; return the exit code."""
+    # With --json standard output is one object, and nothing else may be on it.
     console = Console(quiet=as_json, highlight=False)
     log = loaded.settings.log
     # The checks say themselves what loads.
@@ -93,6 +94,7 @@ def check_all(
     with suppress(OSError):  # the check of the sessions' folder has said so
         directory = Path(loaded.settings.session.directory)
         keep(directory, outcomes, loaded.settings)
+    # A check that builds on one that failed has no result: it is named, so that nobody misses it.
     left_out = [check.name for check in planned if check.name not in {r.name for r in outcomes}]
     _conclude(console, outcomes, left_out, as_json=as_json)
     # The first check is that of the settings, which have an exit code of their own.
@@ -120,6 +122,7 @@ def _show(console: Console, result: Result) -> None:
             rows.add_row("", "", Text(result.fix, style))
         console.print(rows)
         return
+    # In a pipe or a log one line for each result, which other programs can search.
     line = Text.assemble((f"{word:<7}", style), (f"{result.name:<16}", "bold"), result.message)
     if result.code:
         line.append(f" [{result.code}]", "dim")

@@ -23,6 +23,7 @@ def add(commands: Commands) -> None:
 def _config(arguments: argparse.Namespace) -> int:
     loaded = settings_of(arguments)
     section, printed = "", False
+    # Against the defaults and not by origin: config.toml as it ships names every key.
     default = dict(leaves(Settings().model_dump()))
     for path, value in leaves(loaded.settings.model_dump()):
         if arguments.changed and value == default[path]:

@@ -75,6 +75,7 @@ def add(commands: Commands) -> None:
 
 def _demo(arguments: argparse.Namespace) -> int:
     forced: dict[str, Any] = dict(STARTER) if arguments.starter else {}
+    # Read twice: which recording is played depends on the models that these settings lead to.
     settings = settings_of(arguments, DEMO | forced).settings
     if settings.stt.model == AUTO and not arguments.offline:
         _have_real_recognizer(settings)
@@ -117,6 +118,7 @@ def sentences(result: Score, models: Iterable[str]) -> list[str]:
     quick = "" if took is None else f"Captions came {took.p50 / 1000:.1f} s after the last word. "
     if took is not None and took.p50 > _LATE_MS:
         quick += "That is late: this machine was too busy, or is too slow. "
+    # Rounded down: 100% would claim that no word was misheard.
     right = math.floor(100 * (1 - min(1.0, result.wer or 0.0)))
     told = [f"{quick}{right}% of the words were heard right."]
     if STARTER_MODEL in models:
@@ -206,6 +208,7 @@ class DemoOperator:
             case {"type": "caption", "final": True, "id": caption, "source": {"text": heard}}:
                 span = message["start_s"], message["end_s"]
                 if heard and (said := self._said(*span)) and said != heard:
+                    # At once and not after the wait: the corrected caption comes here as well.
                     self._wrong = []
                     await asyncio.sleep(self._seen_s)
                     self._say(f"what was heard is corrected: “{said}”")

@@ -54,6 +54,7 @@ def _desk(arguments: argparse.Namespace) -> int:
     settings = settings_of(arguments).settings
     if arguments.list or arguments.revoke:
         volunteers = Volunteers(Path(settings.session.directory))
+        # Read at this moment: the running service may have paired devices since.
         volunteers.refresh()
         return _list(volunteers) if arguments.list else _revoke(volunteers, arguments.revoke)
     if arguments.buttons:
@@ -65,8 +66,10 @@ def _desk(arguments: argparse.Namespace) -> int:
 def _buttons(settings: Settings, name: str, notices: Sequence[str], out: Path | None) -> int:
     server, spoken = settings.server, settings.translate.spoken
     require_port(server)
+    # A token of its own: the buttons can be revoked, and the operator's token stays as it is.
     token = Volunteers(Path(settings.session.directory)).add(name)
     place = page_address(server.host, server.port, secure=bool(server.tls_cert))
+    # Each ends with "?" or "&", so that the token can follow.
     asked = [(action, f"{action}?") for action in (*TOGGLES, *ACTIONS)]
     if len(spoken) > 1:
         asked.append((NEXT_LANGUAGE, f"{NEXT_LANGUAGE}?"))

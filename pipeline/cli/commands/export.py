@@ -82,6 +82,7 @@ def _export(arguments: argparse.Namespace) -> int:
         write_bytes_out(out, content)
         print(f"{folder.name} is in {out}", file=sys.stderr)
         return 0
+    # Bytes: as text, Windows would change the line ends, and docx and mp3 are no text at all.
     sys.stdout.buffer.write(content)
     return 0
 
@@ -92,6 +93,7 @@ def _spoken(settings: Settings, captions: Sequence[CaptionMessage], lang: str) -
     from pipeline.engines.process.factory import speaker_process  # noqa: PLC0415
     from pipeline.voice.recording import recorded  # noqa: PLC0415
 
+    # Whatever the settings say of the live voice: this recording was asked for by name.
     wanted = changed(settings, {"speech.enabled": True, "speech.languages": (lang,)})
     speaker = speaker_process(wanted, restarts=False)
     assert speaker is not None  # noqa: S101 - it is enabled
@@ -109,6 +111,7 @@ def _text_of(folder: Path, lang: str, target: str) -> tuple[Which, str]:
     which: Which = "target"
     if lang in WHICH:
         which = lang
+    # Where several languages are spoken, one of them may be a target language too.
     elif lang == known.get("source") and lang not in extra:
         which = "source"
     else:

@@ -107,6 +107,7 @@ def _install(arguments: argparse.Namespace) -> int:
     if arguments.only:
         sys.stdout.write(entry.content.decode("utf-16" if entry.file.suffix == ".xml" else "utf-8"))
         return _show(entry.file, entry.on)
+    # After --print, which changes nothing and may be wanted all the same.
     if SYSTEM_UNIT.exists():
         raise UsageError(
             "service-installed",
@@ -130,6 +131,7 @@ def _uninstall(arguments: argparse.Namespace) -> int:
     if not entry.file.exists():
         print("Nothing was installed.")
         return 0
+    # Before the file goes: systemd disables a unit only while it can read it.
     done = _do(entry.off)
     entry.file.unlink()
     print(f"removed {entry.file}")
@@ -159,6 +161,7 @@ def entry_for(system: str, config: Path, *, python: Path, home: Path) -> Entry:
 
 
 def _systemd(command: Sequence[str], folder: Path, home: Path) -> Entry:
+    # systemd reads % as the beginning of a value of its own, also in a path.
     content = _UNIT.format(
         folder=str(folder).replace("%", "%%"), command=" ".join(map(_quoted, command))
     )
@@ -197,6 +200,7 @@ def _launchd(command: Sequence[str], folder: Path, home: Path) -> Entry:
             "StandardErrorPath": log,
         }
     )
+    # --print shows a Mac's file on Windows too, where no such number is: 501 is a Mac's first.
     of_user = f"gui/{os.getuid()}" if hasattr(os, "getuid") else "gui/501"
     return Entry(
         file,

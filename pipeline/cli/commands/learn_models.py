@@ -153,6 +153,7 @@ def _deploy(arguments: argparse.Namespace) -> int:
         weights_to_deploy(arguments.model)
         print(f"{KEYS[role]} would become {name!r}. Nothing is changed (--dry-run).")
         return 0
+    # One step at a time: a timer's cycle may want the data folder at this moment too.
     with data.hold(), Console(stderr=True).status(f"Copying {arguments.model}"):
         made = deploy(
             loaded,

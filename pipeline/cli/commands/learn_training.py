@@ -199,6 +199,7 @@ def _orders(
     second = arguments.round == 2
     base_of = _marian_base if role == "marian" else _gemma_base
     base = base_of(settings, arguments.base or (str(out / "model") if second else ""))
+    # By the files and not by the names: two names may lead to one model.
     if teacher.engine == role:
         taught_by = resolve(role, teacher.model, ModelLibrary.of(teacher.settings))
         if taught_by.resolve() == base.resolve():

@@ -40,6 +40,7 @@ def _place(arguments: argparse.Namespace) -> Path:
 def _add(arguments: argparse.Namespace) -> int:
     place = _place(arguments)
     lang = settings_of(arguments).settings.translate.source
+    # Files add up; what is there may have been corrected by hand.
     notes = [read_notes(place)] if place.exists() else []
     # All before anything is written: one that cannot be read changes nothing.
     notes += [asyncio.run(draw_out(content_of(file), str(file), lang)) for file in arguments.files]

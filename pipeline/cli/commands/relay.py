@@ -31,6 +31,7 @@ def add(commands: Commands) -> None:
 
 
 def _relay(arguments: argparse.Namespace) -> int:
+    # Refused and not hidden: by now the password is in the list of processes.
     if "@" in (arguments.nats or ""):
         raise UsageError(
             "relay-password",

@@ -41,6 +41,7 @@ def add(commands: Commands) -> None:
 
 def _reload(arguments: argparse.Namespace) -> int:
     try:
+        # Read here as well: address and token are in them, and a mistake is told at once.
         settings = settings_of(arguments).settings
     except ConfigError as error:  # the daemon would say the same
         raise ConfigError(error.code, f"Not reloaded: {error.message}", error.fix) from None

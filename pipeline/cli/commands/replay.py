@@ -148,6 +148,7 @@ class Replay:
             if message is None:
                 self._state("speech")
                 continue
+            # `restore` takes its seq as it is; `show` would make a new version of it.
             self._board.restore([message])
             self.hub.publish(message, self._board.target)
             self._screen.on_caption(message, self._board.target)

@@ -73,6 +73,7 @@ def _write(out: Path, page: str) -> None:
     match out.suffix.lower():
         case ".html" | ".htm":
             write_bytes_out(out, page.encode())
+        # By a browser: it knows every script, and the page's own rules for print.
         case ".pdf":
             write_bytes_out(out, printed(page))
         case _:

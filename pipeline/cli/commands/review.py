@@ -21,7 +21,7 @@ from pipeline.dictionary.store import Dictionary
 from pipeline.learning.data.folder import DataFolder, last_lesson
 from pipeline.review.server import ReviewServer
 from pipeline.review.store import Review
-from pipeline.server.operator_token import FILE, operator_token
+from pipeline.server.operator_token import token_in_force, token_place
 
 _SAYS = "Approve or correct doubtful captions of a session in the browser."
 _MORE = """\
@@ -70,12 +70,13 @@ def review(
     `browser`: open the page here; None: where there is a terminal.
     """
     directory = Path(settings.session.directory)
-    token = settings.operator.token or operator_token(directory)
-    kept = "operator.token of the settings" if settings.operator.token else str(directory / FILE)
+    # Made if there is none: a review may come before this machine's first service.
+    token = token_in_force(settings.operator.token, directory)
     server = settings.server.model_copy(update={"host": host})
     terms = [rule.write for rule in Dictionary(settings).lexicon.rules]
     with closing(Review(folder, terms)) as reviewed:
         if host != _HERE or not is_wanted(browser):
+            kept = token_place(settings.operator.token, directory)
             print(f"The page will ask for the operator's token ({kept}).", file=sys.stderr)
         taught = ""
         with suppress(LearningError):  # a data folder that is damaged stops no review

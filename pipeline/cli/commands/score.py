@@ -57,6 +57,7 @@ def add(commands: Commands) -> None:
 
 
 def _score(arguments: argparse.Namespace) -> int:
+    # First of all: options that do not fit are refused before anything is read or loaded.
     estimator = _estimator(arguments.estimator, arguments.model)
     settings = settings_of(arguments).settings
     meaning = _meaning(arguments.embedding, settings)

@@ -79,6 +79,7 @@ def _serve(arguments: argparse.Namespace) -> int:
         print(line)
         return 0
     print(f"starting: {line}", file=sys.stderr, flush=True)
+    # In place of this process: signals and the exit code are then the server's own.
     os.execv(command[0], command)  # noqa: S606 - no shell
     return 1  # it is that program now
 
@@ -109,6 +110,7 @@ def _served(arguments: argparse.Namespace, settings: Settings) -> Served:
 
 def command_for(served: Served) -> list[str]:
     """Return how to start the server that is installed. Raises ModelError where none is."""
+    # What is installed by hand comes first: it may be compiled for this machine's GPU.
     if program := shutil.which(_SERVER):
         return [program, *_options(served)]
     if importlib.util.find_spec(_PACKAGE) is None:

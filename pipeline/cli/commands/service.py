@@ -132,6 +132,7 @@ def _unit() -> dict[str, str]:
         return {}
     command = ["systemctl", "show", "-p", "LoadState,ActiveState,MainPID", UNIT]
     done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+    # systemctl answers for a unit that it does not know as well: LoadState is "not-found" then.
     told = dict(line.split("=", 1) for line in done.stdout.splitlines() if "=" in line)
     return told if told.get("LoadState") == "loaded" else {}
 
@@ -139,6 +140,7 @@ def _unit() -> dict[str, str]:
 def _stop(arguments: argparse.Namespace) -> int:
     settings = settings_of(arguments).settings
     require_port(settings.server)
+    # The owner of the port and not of a file: a number in a file may be another process by now.
     process, unit = owner(settings.server.port), _unit()
     # One that Ctrl-Z has suspended does not answer, and can be ended all the same.
     session = "" if process and _is_suspended(process) else _health(settings)["session"]
@@ -152,7 +154,9 @@ def _stop(arguments: argparse.Namespace) -> int:
     print("Ending; what is being said becomes the last caption.", file=sys.stderr)
     try:
         process.terminate()
+        # A suspended process takes the signal above only when it goes on.
         process.resume()
+        # The daemon may take all of drain_s for the captions that are still to come.
         process.wait(settings.session.drain_s + _LAST_WORDS_S)
     except psutil.AccessDenied:
         message = f"Process {process.pid} belongs to another user."
@@ -212,6 +216,7 @@ def _open(arguments: argparse.Namespace) -> int:
     _health(settings)
     path = _PAGES[arguments.page]
     page = f"{own_address(settings.server)}{path}"
+    # The others are for everybody, so their addresses may be on the browser's command line.
     if path not in _WITH_TOKEN:
         print(page)
         open_page(page, arguments.browser)

@@ -27,6 +27,7 @@ def add(commands: Commands) -> None:
 def _sessions(arguments: argparse.Namespace) -> int:
     directory = Path(settings_of(arguments).settings.session.directory)
     there = sessions(directory)
+    # By this machine's own clock: "sunday" is the day that people here call so.
     found = of_day(arguments.day, there, date.today()) if arguments.day else there  # noqa: DTZ011
     if not found:
         what = f"no session of {arguments.day!r}" if arguments.day else "no session"
@@ -47,6 +48,7 @@ def line(folder: Path) -> str:
     # One damaged session must not keep the others from the list.
     said = "cannot be read"
     with suppress(SessionError):
+        # Reading a long service takes its time: only those that are shown are read.
         captions = session.captions
         length_s = captions[-1].end_s if captions else 0.0
         langs = f"{session.langs['source']} to {session.langs['target']}"

@@ -99,6 +99,7 @@ def _setup(arguments: argparse.Namespace) -> int:
     obtained = _obtain(proposed, library, source, targets, accept=arguments.accept_terms)
     for name in obtained.values():
         remember(settings, name, keeps_up=True)
+    # A starter in the place of a model that could not be had works, but is not what was proposed.
     complete = obtained == proposed.models and len(obtained) == len(_ROLES)
     changes |= _chosen(obtained, on_gpu=proposed.on_gpu)
     complete &= _index(source)
@@ -108,6 +109,7 @@ def _setup(arguments: argparse.Namespace) -> int:
     was = "written" if diff else "as it was"
     console.print(f"Settings: {file}, {was}.{before}", markup=False, soft_wrap=True)
     done = load(file, _typed(arguments))
+    # Only now, with the file that a service will read: the check must be of just that.
     code = check_all(done, audio=not arguments.no_audio)
     _conclude(console, done, obtained)
     return code if complete else max(code, 1)
@@ -175,6 +177,7 @@ class _Questions:
     def _microphone(self) -> str:
         """Return the name of the chosen microphone, "" for the system's default."""
         try:
+            # ALSA lists a dozen software devices for each card, and nobody could choose among them.
             found = [device for device in devices() if not device.is_virtual or device.is_default]
         except AudioError as error:
             streams.say(f"stark-translate: {error}")

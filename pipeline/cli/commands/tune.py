@@ -69,6 +69,7 @@ def _tune(arguments: argparse.Namespace) -> int:
     }
     loaded = settings_of(arguments, models)
     logs.configure(loaded.settings.log.level, loaded.settings.log.format)
+    # The bar goes to standard error: with --json standard output is one object.
     console, status = Console(quiet=arguments.json, highlight=False), Console(stderr=True)
     lower_priority(_NICE)  # a service that runs beside it comes first
     # Other programs are watched to the end: one that starts later spoils the figures as well.
@@ -110,6 +111,7 @@ def _try_all(loaded: Loaded, here: Machine, limit_s: float, status: Console) -> 
                     progress.advance(task)
                 passed += sum(len(step.alternatives) for step in steps)
                 progress.update(task, completed=passed)  # some steps make no difference on a GPU
+        # What was measured by then is still right; `conclude` says that it is not all.
         except KeyboardInterrupt:
             return done, False
     return done, True
@@ -184,6 +186,7 @@ def _write(
 def _remember(tuned: Tuned, settings: Settings) -> None:
     """Tell `auto` whether each model keeps up, if that could be measured."""
     used: dict[str, str] = dict(models_in_use(settings).items())
+    # On a busy machine a model that keeps up looks slow, and "auto" would avoid it.
     if tuned.complete and tuned.machine.busy <= TOO_BUSY:
         for verdict in tuned.verdicts:
             if verdict.what in used:
