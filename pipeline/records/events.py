@@ -14,6 +14,7 @@ from pipeline.records.health import HealthRecord, RungName
 from pipeline.records.utterance import CompareRecord, TranslationRecord, UtteranceRecord
 
 
+# By keyword only: `type` has a default here, and may still stand before fields without one.
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Event:
     type: Literal["event"] = "event"
@@ -31,6 +32,7 @@ class ModelUsed:
     file: str
     """Name of its file of weights."""
     size_bytes: int
+    # A file of several gigabytes is hashed when it is pulled, and not at each start.
     sha256: str
     """Of that file; empty where reading it would take too long and nobody has told."""
 
@@ -53,6 +55,7 @@ class FaultEvent(_Event):
     message: str
 
 
+# A fault leaves captions going on, this does not: reports count both among the troubles.
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokenEvent(_Event):
     """A worker failed for good, which ends the daemon."""
@@ -70,6 +73,7 @@ class ResumedEvent(_Event):
     event: Literal["resumed"] = "resumed"
     captions: int
     """Lines that the journal had."""
+    # Ids go on from here, so that a caption of before the crash and one of after it stay apart.
     last_id: int
     """The highest id of an utterance until then."""
 
@@ -81,6 +85,7 @@ class SourceEvent(_Event):
     event: Literal["source"] = "source"
     lost: bool
     message: str
+    # Earlier versions wrote no such field; so it is with all fields that have a default here.
     muted: bool = False
     """It is there and gives nothing but zeros, as one that somebody has muted."""
 
@@ -113,6 +118,7 @@ class CommandEvent(_Event):
 
     event: Literal["command"] = "command"
     name: CommandName
+    # The text is not in it: the journal has every version of a caption.
     id: int
     """The caption, 0 where the command is not about one."""
     lang: str = ""
@@ -126,6 +132,7 @@ class NoticeEvent(_Event):
     event: Literal["notice"] = "notice"
     at_s: float
     """Position of the audio when it was put up."""
+    # All of them each time, not the change: the newest event alone says what stands.
     texts: dict[str, str]
     """By language; empty: none stands any more."""
 
@@ -148,6 +155,7 @@ class ReloadedEvent(_Event):
     """In force at once."""
     next_utterance: tuple[str, ...]
     """In force from the next utterance on."""
+    # Told as well, so that nobody looks for the effect of a change that has none yet.
     restart: tuple[str, ...]
     """Not in force before the daemon is restarted."""
 
@@ -160,6 +168,7 @@ class RuleEvent(_Event):
     """
 
     event: Literal["rule"] = "rule"
+    # With its words beside it: after a crash, held rules are made again from these events.
     id: str
     heard: str
     write: str

@@ -7,6 +7,7 @@ from typing import Literal, get_args
 
 from pipeline.core.types import Mode, State
 
+# The order is the ladder's: RUNG_NAMES.index is how much is given up, and the report draws it.
 RungName = Literal[
     "full", "fewer-partials", "no-partials", "partial-engine-finals", "source-captions", "behind"
 ]
@@ -30,6 +31,7 @@ class Queues:
 class Dropped:
     """Counts of what was lost or given up since the start."""
 
+    # The one count here that means lost speech: partials and drafts are only later or rougher.
     blocks: int
     """Blocks of 32 ms of audio: the driver's overflows and a full queue."""
     records: int
@@ -48,6 +50,7 @@ class EngineHealth:
     """`stt`, `partial`, `final` or `compare`."""
     model: str
     """The engine's name, as `recognizer`, `partial` and `final` have it."""
+    # "The last time": an engine that died loads again, and the new process may be slower.
     load_ms: float | None
     """How long its model took to load, the last time; null before that."""
     memory_mb: float
@@ -58,8 +61,10 @@ class EngineHealth:
     """Read by a translator: the source text and what goes around it."""
     generated_tokens: int
     """Written by a translator."""
+    # Per second of work and not of the service: pauses of the preacher say nothing of an engine.
     tokens_per_s: float | None
     """Written in a second of work; null before the first, and for a recognizer."""
+    # None, not 0: a driver that tells nothing looks like a GPU with nothing on it otherwise.
     gpu_memory_mb: float | None
     """Held on a GPU, megabytes (10^6 bytes); null if it is on none, or nobody can tell."""
     gpu_busy: float | None
@@ -73,6 +78,7 @@ class LanguageHealth:
     lang: str
     watchers: int
     """Displays that show it."""
+    # Apart from `watchers`: a language rests some time after its last watcher has left.
     is_resting: bool
     """Whether nothing is translated, since nobody watches."""
     rung: RungName
@@ -101,6 +107,7 @@ class HealthRecord:
     """Seconds since the daemon was started."""
     audio_s: float
     """Seconds of audio heard so far."""
+    # Open utterances do not count: somebody who speaks long is no sign of a slow machine.
     lag_s: float
     """Age of the oldest closed utterance that has no final caption yet."""
     rung: RungName
@@ -117,6 +124,7 @@ class HealthRecord:
     """Which engines are failing, and what stands in for them; empty if none is."""
     queues: Queues
     dropped: Dropped
+    # The daemon's own process. Those of engines are in `engines`, since each may be replaced alone.
     memory_mb: float
     """Memory of the process, megabytes (10^6 bytes) resident."""
     # From here on with defaults: sessions of earlier versions lack these fields and are read all

@@ -21,6 +21,7 @@ from sacrebleu.metrics.chrf import CHRF
 
 from pipeline.text.words import WORD, words
 
+# Made once: it holds no state between sentences, and every caption asks it.
 _CHRF = CHRF()
 
 Flag = Literal[
@@ -38,6 +39,7 @@ Flag = Literal[
 ]
 """A measure that is past its first limit (flag) or its second (reject)."""
 
+# From the type, so that a flag which is added there is counted and sorted without more.
 FLAGS: tuple[Flag, ...] = get_args(Flag)
 
 Exclusion = Literal[
@@ -74,8 +76,10 @@ class Thresholds:
     in the source too, names left out. Of 19,500 human pairs (Tatoeba) 4 are so.
     """
 
+    # The recognizer's filter has limits of its own: these judge what was shown in spite of it.
     avg_logprob: Limit = Limit(-0.5, -1.0)
     no_speech_prob: Limit = Limit(0.3, 0.6)
+    # Whisper's own limit of a text that repeats itself is 2.4, too.
     compression_ratio: Limit = Limit(2.0, 2.4)
     estimate: Limit = Limit(0.7, 0.5)
     agreement: Limit = Limit(0.6, 0.4)
@@ -85,6 +89,7 @@ class Thresholds:
     accept: float = 0.85
     moderate: float = 0.70
     review: float = 0.50
+    # A shorter source, such as "Amen.", teaches nothing.
     words: int = 3
     copied: float = 0.3
     length_ratio: tuple[float, float] = (0.8, 2.5)
@@ -104,6 +109,7 @@ class Measures:
 
     source: str
     target: str
+    # Told, not guessed from the texts: a translation of names alone is equal to its source.
     translated: bool
     """False where the source text stands in for a translation."""
     avg_logprob: float | None
@@ -140,6 +146,7 @@ class Quality:
     """Why the pair cannot be used, whatever its score; empty if it can."""
 
 
+# A protocol and no base class: CometKiwi brings torch, and this module loads nothing.
 class QualityEstimator(Protocol):
     """Estimates the quality of translations without a reference."""
 
@@ -178,6 +185,7 @@ def probability(avg_logprob: float | None) -> float | None:
 
 def confidence(avg_logprob: float | None) -> float | None:
     """Return 1 / (1 + exp(-10 (avg_logprob + 0.3))), in a form that cannot overflow."""
+    # The logistic function is a shifted tanh, which ends at 1 where exp would overflow.
     return None if avg_logprob is None else (1 + math.tanh(5 * (avg_logprob + 0.3))) / 2
 
 
@@ -186,6 +194,7 @@ def agreement(text: str, final: str) -> float | None:
     if not (text and final):
         return None
     score: float = _CHRF.sentence_score(text, [final]).score
+    # sacrebleu counts to 100, the score's other parts to 1.
     return round(score / 100, 4)
 
 
@@ -200,6 +209,7 @@ def flags(measures: Measures) -> tuple[Flag, ...]:
     }
     # "name:None" of a measure within its limits is in no list of flags, and falls out below.
     passed = {f"{name}:{limit.passed(value)}" for name, (limit, value) in limits.items()}
+    # Without a second limit: who judges a final says yes or no.
     if measures.is_doubtful:
         passed.add("doubt:flag")
     return tuple(flag for flag in FLAGS if flag in passed)  # in the order of FLAGS
@@ -213,6 +223,7 @@ def judge(measures: Measures) -> Quality:
         estimate=_rounded(measures.estimate),
         agreement=_rounded(measures.agreement),
     )
+    # A rejected caption keeps its score: the report sorts by it, the worst first.
     score, excluded = _score(parts), _excluded(measures)
     hopeless = bool(excluded) or any(flag.endswith(":reject") for flag in flags(measures))
     return Quality(
@@ -268,10 +279,12 @@ def _is_copied(source: str, target: str) -> bool:
         return True
     given, made = set(WORD.findall(source)), WORD.findall(target)
     # Names stay the same in every language, and are no sign of a copy.
+    # Scripts without small letters have only "names" here: there the equal text above is the test.
     names = {word for word in given if not word.islower()}
     own = [word.casefold() for word in made if word not in names]
     said = set(words(source))
     copied = sum(word in said for word in own)
+    # Both: three of forty words are loanwords, and one of two is "no".
     return copied >= _COPIED_WORDS and copied >= THRESHOLDS.copied * len(own)
 
 

@@ -34,10 +34,12 @@ class TermCount:
     """Share of the commonest rendering among all that were shown, 0..1; None if none was."""
 
 
+# A class of its own, since the report counts the same when the service is over.
 class TermTally:
     """Counts the church words of a session's captions."""
 
     def __init__(self) -> None:
+        # Apart from the renderings: a term that nobody could place has an outcome and no rendering.
         self._outcomes: dict[str, Counter[str]] = {}
         self._renderings: dict[str, Counter[str]] = {}
 
@@ -60,6 +62,7 @@ class TermTally:
 
     def _count(self, term: str) -> TermCount:
         outcomes, renderings = self._outcomes[term], self._renderings.get(term, Counter())
+        # Of what was shown, repaired or not: readers see one word or several, whoever chose it.
         commonest = max(renderings.values(), default=0)
         return TermCount(
             seen=outcomes.total(),
@@ -70,6 +73,7 @@ class TermTally:
         )
 
 
+# In the order in which a caption passes them: tables show them so.
 STAGES = {
     "voice detector's wait": "vad_wait_ms",
     "recognizer, waiting": "stt_busy_ms",
@@ -114,6 +118,7 @@ class PauseHistogram:
     """Counts silences, so that the end of an utterance can be tuned."""
 
     def __init__(self) -> None:
+        # By bin: a single pause tells nothing, and the summary stays short.
         self._counts: dict[Place, Counter[int]] = {"inside": Counter(), "between": Counter()}
 
     def add(self, record: UtteranceRecord) -> None:
@@ -127,6 +132,7 @@ class PauseHistogram:
     def counts(self) -> Mapping[Place, dict[str, int]]:
         """How many there were by the beginning of their bin, in milliseconds."""
         return {
+            # Empty bins too: a reader of several sessions adds them without asking which are there.
             place: {str(least): counts[least] for least in BINS_MS}
             for place, counts in self._counts.items()
         }
@@ -142,6 +148,7 @@ class PauseHistogram:
 class Latency:
     """The distribution of one time over the utterances that have it."""
 
+    # An utterance without this stage is not counted: a time of 0 would make the median look better.
     count: int
     """Number of these utterances."""
     p50_ms: float
@@ -170,6 +177,7 @@ class SummaryRecord:
     """Captions whose pair cannot be used, by reason."""
     filtered: dict[str, int]
     """Utterances that were not shown, by reason."""
+    # Fields with a default came later: summaries of earlier sessions lack them and are read.
     lost_tails: int = 0
     """Utterances whose end was missing in the recognizer's first text."""
     recovered_tails: int = 0
@@ -208,6 +216,7 @@ class SummaryRecord:
     """Minutes by which the church's own clock was ahead of `utc`."""
 
 
+# Counted while they are written, so that the end of a service need not read its file again.
 class SummaryBuilder:
     """Counts the records of a session, one by one, as they are written."""
 
@@ -240,12 +249,14 @@ class SummaryBuilder:
             case HealthRecord():
                 self._audio_s = record.audio_s  # both are totals: the last record has all
                 self._dropped = asdict(record.dropped)
+                # The last one holds: in the night when clocks change a session has two.
                 self._utc_offset_min = record.utc_offset_min
             case SongEvent():
                 # Each song is two events: held, and no longer, which alone knows how long it was.
                 self._songs += record.held
                 self._song_s += 0.0 if record.held else record.to_s - record.from_s
             case FaultEvent():
+                # By code: messages have names and numbers in them, and would never be the same.
                 self._faults[record.code] += 1
             case _:
                 pass
@@ -288,6 +299,7 @@ class SummaryBuilder:
         self._utterances += 1
         self._corrected += bool(record.corrections)
         self._corrections.update(each.rule for each in record.corrections)
+        # Filtered text has no translation whose words could be right or wrong.
         if record.final is not None:
             self._terms.add(record.checks, record.final.lang)
         self._flags.update(record.flags)
@@ -313,6 +325,7 @@ class SummaryBuilder:
 
 
 def _latency(known: array[float]) -> Latency:
+    # Sorted here and not kept sorted: records come in the middle of a service.
     ordered = sorted(known)
     p50_ms, p95_ms = (nearest_rank(ordered, share) for share in (0.50, 0.95))
     return Latency(count=len(known), p50_ms=p50_ms, p95_ms=p95_ms)

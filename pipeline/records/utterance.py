@@ -65,6 +65,7 @@ class FinalRecord:
 class UtteranceRecord:
     """One line of diagnostics.jsonl. Fields from `final` on are None where text was filtered."""
 
+    # First, since a line is read by it: each type of record is a class of its own.
     type: Literal["utterance"] = "utterance"
     id: int
     """The utterance's number, the caption's too; it grows with time."""
@@ -85,6 +86,7 @@ class UtteranceRecord:
     """Loudest sample."""
     recognizer: str = ""
     """The recognizer that heard it; empty where none did, and in records of earlier versions."""
+    # Kept beside the corrected text: rules and training learn from the difference.
     raw_text: str
     """As recognized."""
     text: str
@@ -105,6 +107,7 @@ class UtteranceRecord:
     """Seconds of speech at the end that are missing in the recognizer's first text; 0 if none."""
     tail_recovered: bool = False
     """Whether decoding those seconds again gave words, which are in `raw_text`."""
+    # The text stays in the record: the report shows people what was kept from the screens, and why.
     filtered: str
     """Why the text is not shown; empty when it is."""
     eager: bool = False
@@ -197,11 +200,13 @@ def utterance_record(
     # Only the last syllable has a time of the clock; the start is the utterance's length earlier.
     began_s = utterance.spoken_s - (utterance.end_s - utterance.start_s)
     spans = [caption.transcript.span, own]
+    # What every utterance has comes from `_heard`, so that a filtered one has the same fields.
     record = replace(
         _heard(caption.transcript, mode, utc, len(texts)),
         final=_final(caption, made_in),
         normalized_erasure=_rounded(normalized_erasure(texts), 4),
         revised=caption.revised,
+        # An `end_s` of 0 is work that was not done: its time is None and not 0.
         final_busy_ms=_ms(own.busy_s) if own.end_s else None,
         final_ms=_ms(own.end_s - own.start_s) if own.end_s else None,
         start_to_first_text_ms=None if first_shown_s is None else _ms(first_shown_s - began_s),
@@ -222,6 +227,7 @@ def utterance_record(
         record = replace(
             record,
             partial=PartialRecord(lang=draft.lang, text=draft.text, engine=draft.engine),
+            # One engine agrees with itself, which would raise the score for nothing.
             agreement=None
             if draft.engine == caption.engine
             else agreement(draft.text, caption.text),
@@ -231,6 +237,7 @@ def utterance_record(
     outside_s = published_s - utterance.closed_s
     # From closing on only: what an eager run did in the pause is no part of the wait.
     outside_s -= _covered_s(spans, utterance.closed_s, published_s) + held_s
+    # Last: flags and quality are worked out from fields that were set above.
     return judged(replace(record, overhead_ms=_ms(outside_s)))
 
 
@@ -240,6 +247,7 @@ def judged(record: UtteranceRecord, estimate: float | None = None) -> UtteranceR
     `estimate` is a `QualityEstimator`'s judgement of the translation, 0..1; by default it comes
     from the final's log-probability.
     """
+    # Filtered text is flagged all the same: its measures may be why it was filtered.
     final = record.final or FinalRecord(lang=record.lang, text="", engine="source")
     measures = Measures(
         source=record.text,
@@ -266,6 +274,7 @@ def filtered_record(
 def _heard(transcript: Transcript, mode: Mode, utc: str, updates: int) -> UtteranceRecord:
     utterance, recognition = transcript.utterance, transcript.recognition
     return UtteranceRecord(
+        # Rounded: digits beyond what can be measured would only make the file larger.
         id=utterance.id,
         utc=utc,
         mode=mode,
@@ -300,6 +309,7 @@ def _final(caption: Caption, span: Span) -> FinalRecord:
     record = FinalRecord(lang=caption.lang, text=caption.text, engine=caption.engine)
     if (translation := caption.translation) is None:
         return record
+    # A span of no length has no rate.
     took_s = span.end_s - span.start_s
     return replace(
         record,
@@ -319,6 +329,7 @@ def _covered_s(spans: Sequence[Span], from_s: float, to_s: float) -> float:
     # In order of time, so that what two engines did at once is not taken off twice.
     for span in sorted(spans, key=lambda span: span.start_s - span.busy_s):
         end_s = min(span.end_s, to_s)
+        # A span that lies in an earlier one adds nothing, and must not take anything away.
         covered_s += max(0.0, end_s - max(span.start_s - span.busy_s, reached_s))
         reached_s = max(reached_s, end_s)
     return covered_s
