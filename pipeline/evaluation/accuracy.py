@@ -73,6 +73,7 @@ def terms(sentences: Iterable[Sentence], captions: Sequence[Cue], side: Side) ->
         text = f" {' '.join(words(' '.join(near)))} "
         for term in sentence.terms:
             of += 1
+            # Once a sentence: a caption that repeats a term has not understood it better.
             found += f" {' '.join(words(term[SIDES.index(side)]))} " in text
     return Found(found, of)
 
@@ -82,9 +83,11 @@ def _sections(sentences: Iterable[Sentence], read: Iterable[Cue]) -> tuple[list[
     starts: dict[tuple[int, str], float] = {}
     references: dict[tuple[int, str], list[str]] = {}
     for sentence in sentences:
+        # The lap belongs to it: in a loop the same section comes again and is captioned anew.
         section = (sentence.lap, sentence.section)
         starts.setdefault(section, sentence.start_s)
         references.setdefault(section, []).append(sentence.target)
+    # A section without captions stays, as an empty text: what was missed must cost something.
     hypotheses: dict[tuple[int, str], list[str]] = {section: [] for section in references}
     for cue in read:
         middle_s = (cue.start_s + cue.end_s) / 2

@@ -13,6 +13,7 @@ from pipeline.core.errors import EngineError, ModelError
 from pipeline.core.resources import installing
 
 MODEL = "Unbabel/wmt22-cometkiwi-da"
+# Without a GPU more at a time need more memory and gain nothing.
 _BATCH = 8
 
 
@@ -41,6 +42,7 @@ class CometKiwi:
             if not path.endswith(".ckpt"):
                 path = comet.download_model(path)
             self._model = comet.load_from_checkpoint(path)
+        # Any error: torch, the hub and the checkpoint each raise kinds of their own.
         except Exception as error:
             raise ModelError(
                 "comet-unusable",
@@ -61,5 +63,6 @@ class CometKiwi:
             )
             # A regression may go a little beyond both ends.
             return [min(1.0, max(0.0, float(score))) for score in made["scores"]]
+        # As above: what torch raises here is of no class that could be named.
         except Exception as error:
             raise EngineError("comet-failed", f"CometKiwi failed: {error}.") from error

@@ -20,19 +20,23 @@ from pipeline.core.resources import bundled
 FILE = bundled("scripts", "bench", "meaning", "sentences.toml")
 """The sentences that ship."""
 
+# Every benchmark sentence is English: only the translations are in several languages.
 _SOURCE = "en"
 _OWN = {"id", "kind", "spoken", _SOURCE}
 _FORM = "The comment at the top of scripts/bench/meaning/sentences.toml says what it has to have."
 
 _NUMBER = r"\d+(?:[.,:]\d+)*"
+# After `plain` Spanish and French have no other letters.
 _WORDS = re.compile(rf"{_NUMBER}|[a-zñ]+")
 _PATTERNS = re.compile(rf"{_NUMBER}|[a-zñ]+\*?")
+# NFD does not part ligatures: they are letters to Unicode, and two letters to who types.
 _ALIKE = str.maketrans({"œ": "oe", "æ": "ae"})
 
 
 def plain(text: str) -> str:
     """Return a text in small letters without accents; ñ stays, which is a letter of its own."""
     parts = unicodedata.normalize("NFD", text.lower().translate(_ALIKE))
+    # Before accents are dropped: año is a year, ano is not.
     parts = parts.replace("n\N{COMBINING TILDE}", "ñ")
     return "".join(each for each in parts if not unicodedata.combining(each))
 
@@ -53,6 +57,7 @@ def is_met(condition: str, said: Sequence[str]) -> bool:
 
 
 def _is_there(phrase: Sequence[str], said: Sequence[str]) -> bool:
+    # A phrase without words is found nowhere; `all` of nothing would find it everywhere.
     starts = range(len(said) - len(phrase) + 1) if phrase else range(0)
     return any(all(map(_fits, phrase, said[start:])) for start in starts)
 
@@ -65,6 +70,7 @@ def _fits(pattern: str, word: str) -> bool:
 class Meaning:
     """What a translation has to say, and may not say."""
 
+    # Not `ref` alone: a good translation may use other words, but it may not lack these.
     must: tuple[str, ...]
     never: tuple[str, ...]
     ref: str
@@ -103,6 +109,7 @@ def read(file: Path = FILE) -> tuple[Sentence, ...]:
     found: dict[str, Sentence] = {}
     for number, entry in enumerate(entries, 1):
         sentence = _sentence(file, number, entry)
+        # By id: a second one would silently take the place of the first.
         if sentence.id in found:
             raise _wrong(file, f"two sentences have the id {sentence.id!r}")
         found[sentence.id] = sentence
@@ -116,6 +123,7 @@ def _sentence(file: Path, number: int, entry: Mapping[str, Any]) -> Sentence:
             raise _wrong(file, f"sentence {name} lacks {key}")
     if not isinstance(entry.get("spoken", False), bool):
         raise _wrong(file, f"sentence {name}: spoken is true or false")
+    # Any other key is a language, so that one is added without a change here.
     langs = [key for key in entry if key not in _OWN]
     if not langs:
         raise _wrong(file, f"sentence {name} says nothing of any translation")

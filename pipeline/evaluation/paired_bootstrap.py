@@ -22,10 +22,12 @@ Verdict = Literal["same", "better", "worse", "cannot tell"]
 Statistics = npt.NDArray[np.float64]
 """One row for each sentence; a corpus is the sum of its rows."""
 
+# Enough for steady ends of a 95 % interval: 50 resamples lie beyond each of them.
 RESAMPLES = 2000
 # Fixed, so that the same translations get the same verdict each time.
 SEED = 20241120
 TERMS = "terms, %"
+# Terms are few: one more or less of forty is 2.5 points, which must not decide alone.
 LIMITS = {"BLEU": 2.0, "chrF++": 2.0, TERMS: 5.0}
 """How far a measure may fall; points."""
 
@@ -109,11 +111,13 @@ def _difference(
 ) -> Difference:
     # The same draws for both sides and every measure: only so are differences paired.
     draws = np.random.default_rng(SEED).integers(len(first), size=(resamples, len(first)))
+    # Of each resample as a corpus, not the mean of its sentences: BLEU is no mean of sentences.
     gains = [score(second[draw].sum(axis=0)) - score(first[draw].sum(axis=0)) for draw in draws]
     low, high = (float(end) for end in np.percentile(gains, (2.5, 97.5)))
     score_a, score_b = (score(each.sum(axis=0)) for each in (first, second))
     gain = score_b - score_a
     return Difference(
+        # Rounded only for people: the verdict is found with all digits.
         a=round(score_a, 2),
         b=round(score_b, 2),
         difference=round(gain, 2),
@@ -131,6 +135,7 @@ def judge(gain: float, low: float, high: float, limit: float) -> Verdict:
     loss beyond the limit that may be chance is "cannot tell"; such a gain is "same": nothing is
     lost.
     """
+    # A loss must be proved by its whole interval; an unproved one asks for more sentences.
     if gain < -limit:
         return "worse" if high < 0 else "cannot tell"
     return "better" if gain > limit and low > 0 else "same"
@@ -138,6 +143,7 @@ def judge(gain: float, low: float, high: float, limit: float) -> Verdict:
 
 def overall(found: dict[str, Difference]) -> Verdict:
     """Return the verdict of all measures together: the worst news first."""
+    # Ranked, since a loss in one measure is not made good by a gain in another.
     verdicts = {difference.verdict for difference in found.values()}
     ranking: tuple[Verdict, ...] = ("worse", "cannot tell", "better")
     return next((verdict for verdict in ranking if verdict in verdicts), "same")
@@ -157,6 +163,7 @@ def losses(
     """Return (chrF++ points of B above A, the sentence's index), the greatest loss first."""
     _, chrf, _ = MEASURES
     first, second = (chrf.statistics(texts, sentences) for texts in (a, b))
+    # By chrF++: BLEU asks for four right words in a row, which a single sentence may lack.
     gains = [chrf.score(y) - chrf.score(x) for x, y in zip(first, second, strict=True)]
     return sorted((round(gain, 1), index) for index, gain in enumerate(gains))
 
@@ -190,6 +197,7 @@ def _share(total: Statistics) -> float:
 
 
 MEASURES = (
+    # `losses` takes the second of these: the order matters.
     _of_sacrebleu("BLEU", BLEU()),
     _of_sacrebleu("chrF++", CHRF(word_order=2)),
     Measure(TERMS, _terms, _share),

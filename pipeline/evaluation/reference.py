@@ -46,6 +46,7 @@ class Recording:
 
     def sentences(self, audio_s: float) -> list[Sentence]:
         """Return the sentences that end within `audio_s` of the recording, played in a loop."""
+        # The last lap is begun and not done: sentences of its unheard part fall out below.
         laps = range(math.ceil(audio_s / self.duration_s))
         spoken = (
             replace(
@@ -63,6 +64,7 @@ class Recording:
 
 def read_recording(path: Path, source: str, target: str) -> Recording:
     """Read a reference in two languages. Raises SessionError (reference-unreadable)."""
+    # A language that the file lacks is a KeyError of its code, which the message then names.
     wrong = (orjson.JSONDecodeError, KeyError, TypeError)
     with reading(path, SessionError, "reference-unreadable", wrong=wrong):
         content = orjson.loads(path.read_bytes())
@@ -81,6 +83,7 @@ def read_recording(path: Path, source: str, target: str) -> Recording:
         return Recording(content["duration_s"], tuple(sentences))
 
 
+# Of pydantic: people write this file by hand, and its errors name the field that is wrong.
 class Voice(BaseModel):
     """A recording and what is said in it."""
 
@@ -103,6 +106,7 @@ def read_voices(folder: Path) -> dict[Path, Voice]:
     return {folder / name: voice for name, voice in voices.items()}
 
 
+# Compared by identity: == of two arrays of samples is an array, and no answer.
 @dataclass(frozen=True, slots=True, eq=False)
 class Golden:
     """The sentence. `text` and `must` are keyed by language."""
@@ -132,6 +136,7 @@ class Golden:
     def unheard(self, text: str) -> list[str]:
         """Return the words of the sentence that a recognition lacks, in their order."""
         heard = set(words(text))
+        # A dict is a set that keeps the order: people look for the words where they were said.
         said = dict.fromkeys(words(self.text[self.spoken]))
         return [word for word in said if word not in heard]
 
@@ -149,4 +154,5 @@ def read_golden(path: Path) -> Golden:
         audio, text = path.parent / content["audio"], dict(content["text"])
         must = {lang: tuple(listed) for lang, listed in content["must"].items()}
         spoken = str(content["spoken"])
+    # Outside the block: a recording that cannot be read has an error of its own, which says more.
     return Golden(read_audio(audio), text, must, spoken)

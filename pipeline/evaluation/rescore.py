@@ -39,6 +39,7 @@ def judge_again(
     stays as it was measured live. Raises the estimator's errors and those of `meaning`.
     """
     shown = [(each, each.final) for each in utterances if each.final]
+    # All at once: CometKiwi works in batches, one caption at a time would take far longer.
     estimates = estimator.estimate(
         [(each.text, final.text, final.avg_logprob) for each, final in shown if final]
     )
@@ -63,6 +64,7 @@ def judge_again(
 def _compared(record: UtteranceRecord, meaning: MeaningAgreement | None) -> UtteranceRecord:
     """Return a record with the agreement measured anew; where one engine spoke there is none."""
     quick, final = record.partial, record.final
+    # None stays None: without a second engine the cosine would be that of a text with itself.
     if meaning is None or record.agreement is None or quick is None or final is None:
         return record
     return replace(record, agreement=meaning.agreement(quick.text, final.text))
@@ -85,6 +87,7 @@ class MeaningAgreement:
         """Return 0..1; None if one of them says nothing. Raises EngineError."""
         if not (text.strip() and final.strip()):
             return None
+        # The vectors have length 1, so that their product is the cosine.
         cosine = float(self._embedder.embed(text) @ self._embedder.embed(final))
         # Vectors that point away from each other have nothing in common either.
         return round(min(1.0, max(0.0, cosine)), 4)

@@ -69,6 +69,7 @@ def score(folder: Path, reference: Path, *, source: str = "en", target: str = "e
     utterances, shown = session.utterances, session.shown
     heard, read = cues(session.messages, "source"), cues(session.messages, "target")
     recording = read_recording(reference, source, target)
+    # First: it says how many laps of the recording there are to compare with.
     audio_s = _audio_s(session, recording.duration_s)
     sentences = recording.sentences(audio_s)
     chrf, bleu = chrf_and_bleu(sentences, read)
@@ -91,6 +92,7 @@ def score(folder: Path, reference: Path, *, source: str = "en", target: str = "e
         last_syllable_to_final=spread(r.last_syllable_to_final_ms for r in live),
         true_last_syllable_to_final=spread(_true_delays_ms(live, sentences)),
         start_to_first_text=spread(r.start_to_first_text_ms for r in live),
+        # Of all utterances: a filtered one has cost the recognizer its time as well.
         stages={name: spread(getattr(r, key) for r in utterances) for name, key in STAGES.items()},
         normalized_erasure=round(sum(erasures) / len(erasures), 3) if erasures else None,
         dropped=dict(session.dropped),
@@ -107,6 +109,7 @@ def table(result: Score, models: Mapping[str, str] | None = None) -> Table:
     for engine, model in (models or {}).items():
         out.add_row(engine, model)
     out.add_section()
+    # Text, not markup: a sentence may have brackets in it, which rich would take for a style.
     missing = Text("0")
     if result.uncovered:
         missing = Text(f"{len(result.uncovered)}: {' / '.join(result.uncovered[:3])}", "bold red")
@@ -160,6 +163,7 @@ def _true_delays_ms(
 
 def realtime(shown: Sequence[UtteranceRecord]) -> bool:
     """Return whether the recording was played in real time: captions came no faster than speech."""
+    # One point in time has no pace.
     if len(shown) < 2:
         return False
     first, last = shown[0], shown[-1]

@@ -18,6 +18,7 @@ FILES = {
     ("en", "fr"): bundled("scripts", "quality", "sentences_fr.toml"),
 }
 """The sentences that ship, by their languages."""
+# Apart from everyday speech: there a church's words decide, here they hardly occur.
 THEOLOGICAL = "theological"
 KINDS = ("general", THEOLOGICAL)
 
@@ -61,6 +62,7 @@ def read(path: Path | None = None, source: str = "en", target: str = "es") -> tu
         content = tomllib.loads(path.read_text(encoding="utf-8"))
         return tuple(
             Sentence(kind, entry[source], entry[target], tuple(entry["terms"]))
+            # A kind that the file lacks is an error: half of the gate would pass unseen without it.
             for kind in KINDS
             for entry in content[kind]
         )
@@ -71,6 +73,7 @@ def few(sentences: Sequence[Sentence], count: int) -> tuple[Sentence, ...]:
     return tuple(
         sentence
         for kind in KINDS
+        # Of each kind: the first of the file would all be general ones.
         for sentence in [each for each in sentences if each.kind == kind][:count]
     )
 
