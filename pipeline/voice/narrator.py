@@ -15,9 +15,11 @@ from pipeline.text.spoken import STOPS, phrase_ends
 
 LATE_S = 6.0
 """So far behind, a listener is told what is said now, not what was."""
+# Behind by less it speaks at its usual rate; beyond, the rate grows with the delay.
 _SLOW_S = 1.5
 _MOST_CHARACTERS = 200
 """Of a clause: one that is too long would keep what is said meanwhile waiting."""
+# Nothing is being said yet: each character more is silence that a listener hears.
 _FIRST_CHARACTERS = 20
 _MADE_A_S = 25
 """Characters that a machine makes sound of in a second: a longer piece would come after a gap."""
@@ -28,7 +30,9 @@ _OLD_S = 15.0
 gets its earlier captions in this way, the newest first."""
 _KEPT = 200
 """Captions whose words are remembered: none that old changes its words in speech."""
+# Greedy, so that all whole clauses are one match; a stop within "3:16" is none.
 _CLAUSE = re.compile(r"^.*[.!?…;:,،؛؟、。，；：！？][\"'”’»)\]]*(?=\s|$)", re.DOTALL)
+# No space follows a stop there; a Western one within a number would cut it.
 _UNSPACED_CLAUSE = re.compile(r"^.*[、。，；：！？…]", re.DOTALL)
 NOTICE = -1
 """Stands for a notice among the ids of captions."""
@@ -59,6 +63,7 @@ class Narrator:
         self._lang = lang
         self._fastest = fastest
         self._has_spaces = language(lang).has_spaces
+        # No lock here: the voice that owns it calls under its own.
         self._captions: dict[int, CaptionMessage] = {}
         self._said: dict[int, int] = {}  # by id, how many words were said
         self._since_s: dict[int, float] = {}  # by id, when its first word came that was not said
@@ -71,7 +76,9 @@ class Narrator:
         if before is None and self._is_old(message):
             self.pass_over(message)
             return
+        # Behind a partial a final is the usual case; behind a final it was changed.
         is_mended = message.corrected or (message.final and before is not None and before.final)
+        # The newest version in any case: `is_silenced` asks it whether the caption is hidden.
         self._captions[message.id] = message
         # What is put right is not said twice.
         if is_mended and self._said.get(message.id, 0) > 0:
@@ -79,6 +86,7 @@ class Narrator:
         if not self._rest(message):
             self._since_s.pop(message.id, None)
         else:
+            # The first time holds: each partial would make a clause that waits look new.
             self._since_s.setdefault(message.id, now_s)
         self._forget_oldest()
 
@@ -102,6 +110,7 @@ class Narrator:
 
     def pass_over_all(self) -> None:
         """Leave out whatever of captions has not been said yet."""
+        # A copy: passing over one may forget the oldest.
         for message in tuple(self._captions.values()):
             self.pass_over(message)
 
@@ -118,11 +127,14 @@ class Narrator:
         if notice := self._notice:
             self._notice = ""
             self._has_noticed = True
+            # Never faster: a notice is said once, and nobody can ask for it again.
             return Clause(NOTICE, notice, 1.0)
+        # By id, which grows with time: a caption that was changed late keeps its place.
         waiting = sorted(self._since_s)
         if not waiting:
             return None
         behind_s = now_s - self._since_s[waiting[0]] + queued_s
+        # The newest stays: what is being said in the hall now is worth more than what was.
         if behind_s > LATE_S:
             for caption_id in waiting[:-1]:
                 self.pass_over(self._captions[caption_id])
@@ -150,6 +162,7 @@ class Narrator:
 
     def _spoken(self, message: CaptionMessage) -> str:
         """Return what is said of a caption: a printed verse without its place, no other lang."""
+        # Without a text it is hidden, although the verse may still be there.
         if message.verse is not None and message.target.text:
             return message.verse.text if message.verse.lang == self._lang else ""
         return message.target.text if message.target.lang == self._lang else ""
@@ -182,9 +195,11 @@ class Narrator:
         most = max(_FIRST_CHARACTERS, queued_s * _MADE_A_S)
         if not self._has_spaces or len(" ".join(words)) <= most:
             return words
+        # The rest counts as well: its last word alone would sound as cut off as a first one.
         latest = len(words) - _FEWEST_WORDS
         ends = [at for at in phrase_ends(words, self._lang) if _FEWEST_WORDS <= at <= latest]
         fitting = [at for at in ends if len(" ".join(words[:at])) <= most]
+        # None fits: the earliest end makes the shortest gap.
         return words[: max(fitting, default=min(ends, default=len(words)))]
 
     def _cut(self, words: list[str]) -> list[str]:
@@ -193,6 +208,7 @@ class Narrator:
         for number, word in enumerate(words, 1):
             size += len(word) + self._has_spaces
             if size > _MOST_CHARACTERS:
+                # At least one word, however long: else the same clause would come for ever.
                 return words[: ends or max(1, number - 1)]
             if word[-1] in STOPS:
                 ends = number

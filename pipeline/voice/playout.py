@@ -12,9 +12,11 @@ from pipeline.core.types import Pcm
 if TYPE_CHECKING:
     from av.audio.codeccontext import AudioCodecContext
 
+# Kokoro's own rate; espeak-ng is resampled to it.
 RATE_HZ = 24_000
 FRAME = 576
 """Samples of an MP3 frame at this rate. Each is whole: a player may begin with any of them."""
+# Enough for one voice in mono; each listener costs the network as much again.
 BIT_RATE = 48_000
 _PAUSE_S = 0.25
 """Between two captions: without it two sentences sound like one."""
@@ -24,6 +26,7 @@ class Playout:
     """Sound that waits to be heard. Belongs to whoever holds the lock of the voice."""
 
     def __init__(self) -> None:
+        # With its caption, so that a hidden one is found and dropped among those that wait.
         self._waiting: deque[tuple[int, Pcm]] = deque()  # (caption, samples)
         self._last = -1
 
@@ -34,6 +37,7 @@ class Playout:
 
     def put(self, caption_id: int, pcm: Pcm) -> None:
         """Let sound, shape (n,) at RATE_HZ, be heard behind the rest."""
+        # Where nothing waits the silence before it was pause enough.
         if self._waiting and caption_id != self._last:
             pcm = np.concatenate([np.zeros(int(_PAUSE_S * RATE_HZ), np.float32), pcm])
         self._last = caption_id
@@ -46,6 +50,7 @@ class Playout:
 
     def take(self, count: int) -> Pcm:
         """Return the next `count` samples; silence where nothing waits."""
+        # Always the full count: a stream that stops makes a player buffer, and it comes back late.
         taken = np.zeros(count, np.float32)
         at = 0
         while self._waiting and at < count:
@@ -54,6 +59,7 @@ class Playout:
             taken[at : at + len(part)] = part
             at += len(part)
             if len(part) < len(pcm):
+                # Under its caption still: what is half heard can be cut off.
                 self._waiting.appendleft((key, pcm[len(part) :]))
         return taken
 
@@ -79,7 +85,9 @@ class Encoder:
         for start in range(0, len(pcm), FRAME):
             samples = np.ascontiguousarray(pcm[None, start : start + FRAME])
             frame = self._av.AudioFrame.from_ndarray(samples, format="fltp", layout="mono")
+            # Times that grow without a gap: the encoder takes a jump for lost sound.
             frame.sample_rate, frame.pts = RATE_HZ, self._at
             self._at += FRAME
+            # None or several packets: the encoder keeps frames back and gives them later.
             sent += b"".join(map(bytes, self._codec.encode(frame)))
         return sent

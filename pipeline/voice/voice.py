@@ -23,13 +23,16 @@ from pipeline.voice.playout import FRAME, RATE_HZ, Encoder, Playout
 
 log = structlog.get_logger()
 
+# Whole frames. A shorter step costs more packets, a longer one makes each listener later.
 _STEP = 10 * FRAME
 STEP_S = _STEP / RATE_HZ
 """The sound that is sent at a time, seconds."""
+# Less, and a slow machine leaves gaps; more, and what is hidden has been made already.
 _AHEAD_S = 1.5
 """So much of what was said is still to be heard when the next clause is made."""
 _LOST_S = 2.0
 """So late, the sound goes on from now: the machine was asleep."""
+# A new process loads its model meanwhile; asking at once would only lose the next clause, too.
 _GONE_S = 1.0
 _FAULT = "voice"
 
@@ -46,6 +49,7 @@ class _Channel:
         self._forget = forget
         self.narrator = Narrator(lang, fastest)
         self.playout = Playout()
+        # Belongs to `voice sound`; all else here is under the lock of the voice.
         self.encoder: Encoder | None = None
         self.making: int | None = None
         """The caption of the clause that is being made; None: nobody is to hear that any more."""
@@ -55,6 +59,7 @@ class _Channel:
         self.narrator.pass_over_all()
         self.playout.drop()
         self.making = None
+        # What was sent last is still to be had by who joins: it goes as well.
         self._forget(self.lang)
 
     def cut_off(self, caption_id: int) -> None:
@@ -76,6 +81,7 @@ class Voice:
         self._listeners = listeners
         self._changed = threading.Condition()
         """Guards all below, and narrators and playouts."""
+        # Kept, since captions go on while the displays are blank and must be passed over.
         self._is_blank = False
         self._is_spared = False
         self._notice: dict[str, str] = {}
@@ -97,12 +103,14 @@ class Voice:
         `emit`.
         """
 
+        # Told and begun anew: the service must not end because of a voice.
         def failed(error: BaseException) -> None:
             emit(Fault(_FAULT, "voice-broken", f"The voice has failed: {described(error)}."))
 
         def speak() -> None:
             self._speak(speaker, emit, spare, gone)
 
+        # Before the threads: from their first moment on a caption may be taken back.
         self._spread = spread
         self._threads = [
             Thread(speak, "voice", failed=failed, again=True),
@@ -115,6 +123,7 @@ class Voice:
         """End. What the engine is at is not waited for."""
         self._ending.set()
         with self._changed:
+            # Wakes the voice thread, which waits for something to say.
             self._changed.notify_all()
         for thread in self._threads:
             thread.join(1.0)
@@ -132,6 +141,7 @@ class Voice:
                 narrator.pass_over(message)
             else:
                 narrator.take(message, time.monotonic())
+            # After it was taken: only the new version says that the caption is hidden.
             if narrator.is_silenced(message.id):
                 channel.cut_off(message.id)
             self._changed.notify_all()
@@ -140,6 +150,7 @@ class Voice:
         """Be silent while the displays are blank."""
         with self._changed:
             self._is_blank = is_blank
+            # Not on the way back: captions that came meanwhile were passed over one by one.
             if is_blank:
                 self._silence()
 
@@ -149,11 +160,13 @@ class Voice:
         Each language's translation comes with all that there are: none is said twice for that.
         """
         with self._changed:
+            # One text that stays the same: it is the old notice with one translation more.
             is_new = not any(self._notice.get(lang) == text for lang, text in texts.items())
             self._notice = texts
             for lang, channel in self._channels.items():
                 if is_new:
                     channel.cut_off(NOTICE)
+                # Who joins later reads it on the page: it may be of no use by then.
                 text = texts.get(lang, "") if lang in self._listeners() else ""
                 channel.narrator.notice(text, is_new=is_new)
             self._changed.notify_all()
@@ -178,19 +191,23 @@ class Voice:
         try:
             speaker.load()
         except StarkError as error:
+            # At the end of the service an engine that cannot be had is no fault.
             if not self._ending.is_set():
                 emit(Fault(_FAULT, error.code, f"{error.message} {error.fix}".rstrip()))
                 gone()
             return
         while not self._ending.is_set():
             self._look(spare())
+            # A list, not a generator in `any`: that would ask only the first language that speaks.
             spoken = [self._speak_next(channel, speaker, emit) for channel in self._heard()]
             if not any(spoken):
                 with self._changed:
+                    # With a limit: that less is left to be heard wakes nobody.
                     self._changed.wait(STEP_S)
 
     def _look(self, is_spared: bool) -> None:
         """Go by whether the machine has time: the voice is the first thing that it gives up."""
+        # Read without the lock: this thread alone writes it.
         if is_spared == self._is_spared:
             return
         log.warning("voice given up" if is_spared else "voice goes on", reason="machine is behind")
@@ -215,6 +232,7 @@ class Voice:
         if clause is None:
             return False
         try:
+            # Without the lock: this may take seconds, and captions must not wait for it.
             pcm = speaker.speak(clause.text, channel.lang, clause.rate)
         except EngineGoneError:  # its keeper tells
             self._ending.wait(_GONE_S)
@@ -225,6 +243,7 @@ class Voice:
         if not len(pcm):
             log.info("nothing to say", caption=clause.caption_id, reason="no word that can be said")
         with self._changed:
+            # Hidden, blank or off the record since it was begun: then nobody is to hear it.
             if channel.making is not None:
                 channel.playout.put(clause.caption_id, pcm)
                 # No text: a log may be handed on. `make bench-voice` reads when words are heard.
@@ -238,6 +257,7 @@ class Voice:
     # The thread that sends
 
     def _send(self, spread: Spread) -> None:
+        # By the clock and not by pauses: these would add up, and players run dry after minutes.
         due_s = time.monotonic()
         while not self._ending.wait(max(0.0, due_s - time.monotonic())):
             due_s += STEP_S
@@ -252,6 +272,7 @@ class Voice:
                             channel.silence()
                             channel.narrator.notice("")
                     continue
+                # Made here, in its thread: loading the codec takes long, and the lock is not held.
                 channel.encoder = channel.encoder or Encoder()
                 with self._changed:
                     pcm = channel.playout.take(_STEP)
