@@ -30,6 +30,7 @@ OWN = "doubt.json"
 
 log = structlog.get_logger()
 
+# Church words have a feature of their own (`terms`); names have none.
 _EXACT = frozenset({"reference", "number", "negation"})
 SHARE = 0.28
 """Of a service's finals, the worst, that are doubtful."""
@@ -61,6 +62,7 @@ class Evidence:
     """Logarithm of the probability of the least certain word that was heard."""
 
 
+# In the order of the weights: after a change here older judges are refused, see `parsed`.
 FEATURES = tuple(field.name for field in fields(Evidence))
 
 
@@ -124,6 +126,7 @@ class Judge:
     def __init__(self, model: DoubtModel) -> None:
         """Begin a service, for which at first those finals stand that `model` was fitted to."""
         self._model = model
+        # Sorted, as `insort` needs it, and a list of this language's own.
         self._seen = sorted(model.usual)
 
     def judged(self, final: Caption) -> Caption:
@@ -133,6 +136,7 @@ class Judge:
         one that it has no opinion of, and did not make, nothing does.
         """
         is_alone = _is_alone(final)
+        # Without any evidence the model would tell the mean of the captions that it is fitted to.
         if final.opinion is None and not is_alone:
             return final
         evidence = evidence_of(final)
@@ -142,6 +146,7 @@ class Judge:
 
     def is_among_worst(self, doubt: float) -> bool:
         """Whether a final that is so likely wrong is of the worst share; it counts from now on."""
+        # Counted before it is compared, so that the list is never empty.
         insort(self._seen, doubt)
         return doubt >= max(_LEAST, self._seen[int(len(self._seen) * (1 - SHARE))])
 
@@ -158,6 +163,7 @@ def of_texts(source: str, target: str, checks: Sequence[Check]) -> dict[str, flo
     """
     doubtful = [check.kind for check in checks if check.outcome == "doubtful"]
     return {
+        # An empty text counts as one character, since zero has no logarithm.
         "length": abs(math.log(max(1, len(target)) / max(1, len(source)))),
         "rules": float(min(3, sum(kind in _EXACT for kind in doubtful))),
         "terms": float(min(3, doubtful.count("term"))),
@@ -177,6 +183,7 @@ def parsed(text: str) -> DoubtModel:
         if tuple(facts["features"]) != FEATURES:
             raise ValueError("other features")
         return _model(facts)
+    # A TypeError is JSON of another shape, such as a list in the place of the table.
     except (KeyError, TypeError) as error:
         raise ValueError(f"lacks {error}") from None
 
@@ -205,6 +212,7 @@ def in_use(directory: Path) -> DoubtModel:
     try:
         return parsed(file.read_text(encoding="utf-8")) if file.exists() else shipped()
     except (OSError, ValueError) as error:
+        # A service begins with the shipped judge rather than with none.
         log.warning("judge unreadable", file=str(file), error=str(error), instead="the shipped one")
         return shipped()
 

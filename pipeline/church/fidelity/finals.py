@@ -51,6 +51,7 @@ def checked(
     if source == target or not (said and caption.text):
         return caption
     text, checks = contracted(caption.text, target), []
+    # References first: the numbers in them are left out of the comparison below.
     if church.references:
         text, found = _with_references(said, text, (source, target))
         checks += found
@@ -58,6 +59,7 @@ def checked(
     if church.numbers and not any(check.outcome == "doubtful" for check in checks):
         text, found = _with_numbers(in_digits(said, source), text, (source, target))
         checks += found
+    # A lost "not" is only marked: nothing tells where in the sentence it belongs.
     if church.negation and (word := lost_negation(said, text, (source, target))):
         checks.append(Check("negation", "doubtful", word))
     if church.glossary:
@@ -74,6 +76,7 @@ def checked(
         checks += [each for each in found if each.said not in people]
     if not checks and text == caption.text:
         return caption
+    # A repair may change the length, and all of a final is committed.
     return replace(caption, text=text, stable=len(text), checks=(*caption.checks, *checks))
 
 
@@ -100,6 +103,7 @@ def _with_references(said: str, text: str, langs: tuple[str, str]) -> tuple[str,
         other, is_equal = _counterpart(mention, meant, there)
         if other is None:
             span = None if _rivals(mention, meant) else find_slot(text, mention.reference, langs)
+            # A slot may not lie in a place that another reference has, or was just put in.
             taken = [*_stretches(there), *((start, end) for start, end, _ in changes)]
             if span is None or not is_free(span, taken):
                 checks.append(Check("reference", "doubtful", words, written=new))
@@ -114,6 +118,7 @@ def _with_references(said: str, text: str, langs: tuple[str, str]) -> tuple[str,
         if is_right or _is_told_apart(mention, other, (said, text), langs):
             checks.append(Check("reference", "right", words, found, found))
             continue
+        # A wrong reference goes with all numbers behind it, or some of them would stay.
         end = other.end if is_equal else end_of_numbers(text, other.end)
         start, new = references.slot(text, other, new, langs[1])
         checks.append(
@@ -153,8 +158,10 @@ def _terms(
 def _mentions(text: str, langs: tuple[str, str]) -> list[Mention]:
     """Return the references of a translation; names that it left as they were count as well."""
     found = list(references.find(text, langs[1], strict=False))
+    # Not strict: a reference is known to be there, so a common word with numbers is a book.
     for mention in references.find(text, langs[0], strict=False):
         if all(mention.end <= other.start or mention.start >= other.end for other in found):
+            # As if the book came first: in the spoken language it is rewritten whatever its form.
             found.append(replace(mention, book_first=True))
     return sorted(found, key=lambda mention: mention.start)
 
@@ -163,6 +170,7 @@ def _counterpart(
     mention: Mention, meant: tuple[Mention, ...], there: list[Mention]
 ) -> tuple[Mention | None, bool]:
     """Return the place in the translation that stands for a reference, and whether it is right."""
+    # From the surest to the least: the same reference, the only one of its book, the same numbers.
     wanted = mention.reference
     for other in there:
         if other.reference == wanted:
@@ -188,6 +196,7 @@ def _is_told_apart(
     is_other_book = mention.reference.book != other.reference.book
     if is_other_book or len(ours) == len(theirs) or ours[:common] != theirs[:common]:
         return False
+    # The rest is searched for behind the shorter of the two.
     which = len(ours) > len(theirs)
     end = (mention, other)[which].end
     behind = numbers.find(texts[which][end : end + _NEAR], langs[which])
@@ -227,6 +236,7 @@ def _with_numbers(said: str, text: str, langs: tuple[str, str]) -> tuple[str, li
         is_small = meant.value < _SMALL or len(digits) >= len("000")
         is_other_unit = is_small and not digits.strip("0")
         if new and not is_other_unit and not (_MEASURES.search(said) or _MEASURES.search(text)):
+            # "Thirty" at the beginning of a sentence: its number in words keeps the capital.
             new = new[0].upper() + new[1:] if text[other.start].isupper() else new
             check = Check("number", "repaired", _of(said, meant), _of(text, other), new)
             return text[: other.start] + new + text[other.end :], [check]
@@ -312,6 +322,7 @@ def kept(
         )
         place = _rendering(text, name, langs[1], glossary) if is_certain else None
         if place:
+            # Put in at once: the next name is looked for in the text as it then stands.
             checks.append(Check("name", "repaired", name, text[slice(*place)], name))
             text = text[: place[0]] + name + text[place[1] :]
         elif not is_first and not _has_like(text, name):
@@ -323,6 +334,7 @@ def _capitals(tokens: Tokens, skip: Sequence[Span]) -> Iterator[int]:
     """Yield the words with a capital that may be names."""
     for at, (start, end) in enumerate(tokens.spans):
         word = tokens.text[start:end]
+        # Shorter than three letters are "I", "Mr" and initials.
         if word.isalpha() and word.istitle() and len(word) > 2 and is_free((start, end), skip):
             yield at
 
@@ -346,6 +358,7 @@ def _rendering(text: str, name: str, lang: str, glossary: Glossary | None) -> Sp
     references = WORDS[lang].references if lang in WORDS else None
     before = text[:start].split()[-1:] if text[:start].endswith(" ") else []
     if references and before and plain(before[0]) in references.articles:
+        # A person's name has no article: "la Gracia" becomes "Grace".
         start = text[:start].rstrip().rindex(before[0])
     return start, end
 
@@ -357,6 +370,7 @@ def _has_like(text: str, name: str) -> bool:
         alike = SequenceMatcher(None, other, word).ratio()
         if alike > (_ALIKE if tokens.is_capital(at) else _SAME):
             return True
+        # "Juan" for "John": names of two languages may share no more than the first letter.
         if tokens.is_capital(at) and other[:1] == word[:1]:
             return True
     return False

@@ -55,11 +55,15 @@ def in_digits(text: str, lang: str) -> str:
     if words is None or not words.spelled:
         return text
     is_capital = text[:1].isupper()
+    # Whole phrases first: of "half a million" the million would be read alone.
     for phrase, digits in words.spelled:
         text = phrase.sub(digits, text)
+    # What was put in for the first word may begin small.
     if is_capital:
         text = text[:1].upper() + text[1:]
+    # Before numbers are read, which would take the parts of these one by one.
     text = _with_points(_with_decades(text, lang), lang)
+    # Found anew: all that was put in so far has moved them.
     skip = [(mention.start, mention.end) for mention in references.find(text, lang)]
     found = numbers.find(text, lang, skip)
     written = [_written(at, found, text, lang) for at in range(len(found))]
@@ -78,6 +82,7 @@ def _written(at: int, found: Sequence[Quantity], text: str, lang: str) -> str:
     each, words = found[at], QUANTITY_WORDS[lang]
     if each.in_digits or each.tenths:
         return ""
+    # At either end of the text a full stop stands for "no number beside it".
     before = text[found[at - 1].end : each.start] if at else "."
     behind = text[each.end : found[at + 1].start] if at + 1 < len(found) else "."
     # "Flight three sixteen": nobody could tell whether it is one number.
@@ -85,6 +90,7 @@ def _written(at: int, found: Sequence[Quantity], text: str, lang: str) -> str:
         return ""
     if each.kind == "time":
         hour, minutes = divmod(each.value, 60)
+        # Hour 0 of half a day is twelve o'clock; a full hour stays as it was said.
         return f"{hour or 12}:{minutes:02}" if minutes else ""
     if each.kind == "ordinal":
         return _ordinal(each.value) if each.value >= _LEAST_ORDINAL else ""
@@ -114,6 +120,7 @@ def _number(value: int, lang: str) -> str:
 def _with_decades(text: str, lang: str) -> str:
     """Return a text with "the years 1890" instead of "the eighteen nineties"."""
     tokens, decades = Tokens(text), QUANTITY_WORDS[lang].decades
+    # From the end, as the tokens are those of the text before any change.
     for at in reversed(range(len(tokens) - 1)):
         decade = decades.get(tokens.word(at + 1))
         century = read(tokens, at, lang) if decade is not None and tokens.is_joined(at) else None
@@ -139,6 +146,7 @@ def _with_points(text: str, lang: str) -> str:
                 span = tokens.spans[at][0], tokens.spans[end - 1][1]
                 changes.append((*span, f"{whole.value}.{behind}"))
         at = end
+    # From the end here as well.
     for start, stop, digits in reversed(changes):
         text = text[:start] + digits + text[stop:]
     return text

@@ -25,9 +25,11 @@ _SLOTS = {
     "WHOM": r"(?:me|you|him|her|it|us|them|(?:some|every)(?:body|one)|people"
     r"|(?:the|my|your|his|her|our|their|this|that)\s+\w+|(?-i:[A-Z]\w+(?:\s+[A-Z]\w+)?))",
     "NUMBER": r"\d[\d.,]*",
+    # As few words as the rest of the phrase allows, four at most.
     "...": r"\w[\w'’-]*(?:\s+[\w'’-]+){0,3}?",
 }
 _NAMES = {"WHOSE": "whose", "WHOM": "whom", "NUMBER": "number", "...": "rest"}
+# WHO last: it is the beginning of the two others.
 _TOKEN = re.compile(r"~\w+|WHOSE|WHOM|WHO|NUMBER|\.\.\.")
 _PERFECT = re.compile(
     # "Let's cut" and "had to cut" have no participle.
@@ -35,6 +37,7 @@ _PERFECT = re.compile(
     r"(?:(?!to\b)\w+\s+)?$",
     re.IGNORECASE,
 )
+# The base form stands behind "to", "will" and "let's", and where a clause begins.
 _BARE = re.compile(
     r"(?:^|[.!?:;,]\s*|(?:\b(?:(?:will|would|can|could|should|must|may|might|do|does|did)"
     r"(?:\s+(?:i|you|he|she|it|we|they))?|to|please)"
@@ -71,6 +74,7 @@ class _Idiom:
 
 def plainly(text: str, lang: str) -> str:
     """Return a text with its figures of speech in plain words; `lang` without a file has none."""
+    # Of the text as it came: the plain words of one phrase call up no other phrase.
     words = set(re.findall(r"\w+", text.lower()))
     for idiom in _idioms(lang):
         if not (idiom.words and idiom.words.isdisjoint(words)):
@@ -81,6 +85,7 @@ def plainly(text: str, lang: str) -> str:
 def _said(idiom: _Idiom, lang: str, match: re.Match[str]) -> str:
     slots, before = match.groupdict(), match.string[: match.start()]
     form = _form(idiom.verb, slots["verb"].lower(), before) if idiom.verb else _BASE
+    # A noun ("the cut") or an adjective before its noun is no figure of speech.
     if idiom.is_alone and not (_is_verb(form, before) if idiom.verb else _is_free(before)):
         return match[0]
 
@@ -90,9 +95,12 @@ def _said(idiom: _Idiom, lang: str, match: re.Match[str]) -> str:
         if token[0] in ("WHOM", "WHO"):
             whom = slots.get("whom") or _object(slots["whose"])
             return whom if token[0] == "WHOM" else _SUBJECTS.get(whom.lower(), whom)
+        # The plain verb comes in the form in which the other was said.
         said = _forms(lang, token[0][1:])[form]
+        # Only "be" has more forms than a verb's five.
         return _agreeing(said, form, before) if said in ("be", "was") else said
 
+    # Slots are filled in one pass: what was said in one of them is not searched for slots.
     plain = _TOKEN.sub(filled, idiom.plain)
     return plain[0].upper() + plain[1:] if match[0][0].isupper() and not before.strip() else plain
 
@@ -108,6 +116,7 @@ def _form(forms: tuple[str, ...], said: str, before: str) -> int:
         return _PARTICIPLE
     if _BASE in fitting and (_PAST not in fitting or _BARE.search(before)):
         return _BASE
+    # Without a sign of another form "cut" is the past.
     return _PAST if _PAST in fitting else fitting[0]
 
 
@@ -138,6 +147,7 @@ def _idioms(lang: str) -> tuple[_Idiom, ...]:
     """Return those of a language, the longest first: they may hold shorter ones."""
     phrases = dict(_file(lang).get("idioms", {}))
     predicates = _file(lang).get("predicates", {})
+    # The look-ahead is a part of the key: by it `_idiom` knows that this is a predicate.
     phrases |= {word + _PREDICATE: plain for word, plain in predicates.items()}
     return tuple(
         _idiom(said, phrases[said], lang) for said in sorted(phrases, key=len, reverse=True)
@@ -146,6 +156,7 @@ def _idioms(lang: str) -> tuple[_Idiom, ...]:
 
 @cache
 def _file(lang: str) -> Mapping[str, Mapping[str, str]]:
+    # Read once (see `given_text.prepare`): later no file may be opened any more.
     file = bundled("languages", "idioms", f"{lang}.toml")
     return tomllib.loads(file.read_text("utf-8")) if file.is_file() else {}
 
@@ -160,6 +171,7 @@ def _idiom(said: str, plain: str, lang: str) -> _Idiom:
             verb = _forms(lang, token[0][1:])
             return rf"(?P<verb>{'|'.join(sorted(set(verb)))})"
         name = _NAMES[token[0]]
+        # A regular expression can have a group's name once only.
         start = "?:" if name in slots else f"?P<{name}>"
         slots.add(name)
         return f"({start}{_SLOTS[token[0]]})"
@@ -169,10 +181,12 @@ def _idiom(said: str, plain: str, lang: str) -> _Idiom:
     while groups:
         bare, groups = re.subn(r"\([^()]*\)\??", "", bare)
     fixed = re.findall(r"(?<![~\w'])[a-z]{2,}(?![\w'?])", bare)
+    # A file writes plain groups, apostrophes and spaces; a text has them in several shapes.
     pattern = re.sub(r"\((?!\?)", "(?:", said).replace("'", "['’]").replace(" ", r"\s+")
     pattern = _TOKEN.sub(looked_for, pattern)
     found = re.compile(rf"(?<!\w){pattern}(?!\w)", re.IGNORECASE)
     is_verb = re.fullmatch(r"~\w+", said) is not None
+    # One word is enough for a first look, and a long one is in few texts.
     words = verb if is_verb else [max(fixed, key=len)] if fixed else []
     return _Idiom(found, plain, frozenset(words), verb, is_verb or said.endswith(_PREDICATE))
 
@@ -186,6 +200,7 @@ def _forms(lang: str, verb: str) -> tuple[str, ...]:
     third = {"have": "has", "do": "does", "go": "goes"}.get(verb) or with_s(verb)
     doubled = verb[-1] if past == f"{verb}{verb[-1]}ed" else ""  # "submitted", "submitting"
     gerund = f"{verb}{doubled}ing" if doubled else _regular(verb, "ing")
+    # The file names past, participle and gerund; those at the end that are regular are left out.
     participle, gerund = [*(rest or [past]), gerund][:2]
     return verb, third, past, participle, gerund
 

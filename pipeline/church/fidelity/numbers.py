@@ -45,6 +45,7 @@ class Difference:
 
 
 LANGS = frozenset(QUANTITY_WORDS) & frozenset(NUMBER_WORDS)
+# With one or two digits behind it either sign is a decimal one; with three it parts thousands.
 _DECIMAL = re.compile(r"(?<![\d.,:])(\d{1,3}(?:[.,]\d{3}){1,4}|\d{1,12})[.,](\d{1,2})(?!\d|[.,]\d)")
 _HALF_DAY = re.compile(r"(?<![\d:.,])(1[0-2]|0?[1-9])\s*[ap]\.?\s?m\b", re.IGNORECASE)
 _CLOCK = re.compile(
@@ -57,9 +58,11 @@ _GROUPED = re.compile(
 _HOURS = re.compile(r"(?<![\d:.,])([01]?\d|2[0-4])\s?h(?:\s?([0-5]\d))?(?!\w)", re.IGNORECASE)
 _MILLION = 1_000_000
 _YEARS = range(1100, 2100)
+# As many as `number_words` reads of a single number.
 _MOST_DIGITS = 12
 _YEARS_OF = ("años ", "años de los ")
 _WORD_BEHIND = re.compile(r"\s+([^\W\d_]+)")
+# Between the parts of "nine oh one"; an "oh" is a zero.
 _IN_A_ROW = re.compile(r"[\s-]+(?:oh?[\s-]+)?", re.IGNORECASE)
 
 
@@ -68,17 +71,21 @@ def find(text: str, lang: str, skip: Collection[Span] = ()) -> tuple[Quantity, .
     if lang not in LANGS:
         return ()
     words = QUANTITY_WORDS[lang]
+    # Figures of speech are taken first, so that nothing in them counts.
     taken = [*skip, *(match.span() for match in words.idioms.finditer(text))]
     found: list[Quantity] = []
 
     def take(quantity: Quantity) -> None:
+        # The first reading of a place holds: the forms below go from the longest to the shortest.
         if is_free((quantity.start, quantity.end), taken):
             taken.append((quantity.start, quantity.end))
             found.append(quantity)
 
+    # Before all others, which would read each group as a number.
     for match in _GROUPED.finditer(text) if words.digits else ():
         take(_in_digits(match, lang))
     for match in _HOURS.finditer(text) if words.digits == "french" else ():
+        # Half a day, as in `_time`: 15 h is three.
         minutes = int(match[1]) % 12 * 60 + int(match[2] or 0)
         take(Quantity("time", minutes, *match.span(), in_digits=True))
     for match in words.century.finditer(text) if words.century else ():
@@ -137,6 +144,7 @@ def compare(
     `texts` and `langs` are those of what was said and of its translation, in this order: a number
     may also be said by a word such as "both".
     """
+    # Both ways: either text may say at once what the other says in parts.
     said, written = _without_rows(said, written, texts[0])
     left, said = _without_rows(written, said, texts[1])
     missing = []
@@ -149,6 +157,7 @@ def compare(
             missing.append(quantity)
     return Difference(
         tuple(q for q in missing if _is_sure(q, texts, langs)),
+        # Turned around: here the translation is the text that has the number.
         tuple(q for q in left if _is_sure(q, texts[::-1], langs[::-1])),
     )
 
@@ -169,6 +178,7 @@ def _without_rows(
     left, rows = list(others), list[list[Quantity]]()
     for each in some:
         is_next = rows and _IN_A_ROW.fullmatch(text, rows[-1][-1].end, each.start)
+        # The number joins the last row, or begins a row of its own.
         rows[-1:] = [[*rows[-1], each]] if is_next else [*rows[-1:], [each]]
     kept: list[Quantity] = []
     for row in rows:
@@ -204,7 +214,8 @@ def written_like(quantity: Quantity, other: Quantity, lang: str) -> str:
         return ""
     if quantity.kind == "ordinal" or other.kind != "number":
         return ""
-    if quantity.value >= _MILLION and quantity.value % (_MILLION // 10) == 0:
+    # Not one million: the longest of the words is the plural.
+    if quantity.value > _MILLION and quantity.value % (_MILLION // 10) == 0:
         million = max((w for w, s in NUMBER_WORDS[lang].scales.items() if s == _MILLION), key=len)
         count = f"{quantity.value / _MILLION:.1f}".removesuffix(".0")
         is_comma = QUANTITY_WORDS[lang].digits == "french"
@@ -258,6 +269,7 @@ def _number(tokens: Tokens, at: int, lang: str) -> tuple[Quantity, int] | None:
         value, end = _year(tokens, value, end, lang) or (value, end)
     if not number.ordinal:
         value, end = _and_a_half(tokens, value, end, lang)
+    # An ordinal equals a number of its value, but neither is written in the other's place.
     kind: Kind = "ordinal" if number.ordinal else "number"
     return Quantity(kind, value, start, tokens.spans[end - 1][1], in_digits), end
 
@@ -298,4 +310,5 @@ def _time(tokens: Tokens, at: int, lang: str) -> tuple[Quantity, int] | None:
         return None
     minutes, end = found
     start = tokens.spans[at][0]
+    # Half a day: "quinze heures" and "three in the afternoon" are one time.
     return Quantity("time", minutes % 720, start, tokens.spans[end - 1][1], in_digits=False), end

@@ -16,7 +16,7 @@ from pipeline.dictionary.glossary import shown_all
 from pipeline.text.words import WORD, elided, is_free, plain
 
 _WIDEST = 4
-"""Words in a slot: more were hardly made of one term."""
+"""A slot of more words than this grows no more: so many were hardly made of one term."""
 _NEAR = 0.5
 """A neighbour belongs to the slot if it has this share of the best word's weight."""
 _LEAST = 0.05
@@ -94,8 +94,10 @@ def slots(
         if weights[best] < _LEAST:
             break
         first, last = best, best
+        # From the best word outwards, to either side, until a word has clearly less to do with it.
         for step in (1, -1):
             at = best + step
+            # Only free words: a slot never grows into the place of another term or a name.
             while at in free and weights[at] >= _NEAR * weights[best] and last - first < _WIDEST:
                 if at in long:  # an article at the edge stays outside
                     first, last = min(first, at), max(last, at)
@@ -126,6 +128,7 @@ def fillings(
     for place in places:
         for form in term.forms:
             wide = _widened(text, place, form)
+            # What lies beside a slot may be another term; then the slot stays as narrow as it was.
             found += _filled(text, wide if is_free(wide, others) else place, form, term.lang)
     return [
         each
@@ -133,6 +136,7 @@ def fillings(
         if is_free(each.slot, others)
         and not (_stutters(each) or _is_made_of_it(each.found, each.form))
         and (term_is_name or not _has_name(text, each.slot, own))
+        # Cut at the end, so that ways which are refused do not use up the few that are tried.
     ][:_MOST]
 
 
@@ -183,6 +187,7 @@ def _widened(text: str, place: Place, form: str) -> Place:
     behind = [span for span in words_in(text) if span[0] >= end]
     # As many as there are: any that is left would be said twice.
     for count in range(len(own) - 1, 0, -1):
+        # `_reads` is false of too few words, so `before` is not empty behind the `and`.
         if _reads(text, before[-count:], own[:count]) and text[before[-1][1] : start].isspace():
             start = before[-count][0]
             break
@@ -236,6 +241,7 @@ def _stutters(filled: Filled) -> bool:
 
 def _is_made_of_it(found: str, form: str) -> bool:
     """Whether a word was made of a form, as "pastorcito" of "pastor": it is right as it is."""
+    # The last vowel gives way to an ending: "iglesia", "iglesita".
     stem = plain(form).rstrip("aeio")
     return len(stem) >= _STEM and any(
         plain(word).startswith(stem) and len(word) > len(form) for word in WORD.findall(found)

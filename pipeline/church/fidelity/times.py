@@ -44,12 +44,14 @@ def _english_time(tokens: Tokens, at: int, lang: str, words: QuantityWords) -> T
     joint = tokens.word(end)
     if minutes < 60 and joint in words.past | words.to and (hour := read(tokens, end + 1, lang)):
         # "Ten to three" may be a range as well; with "past", or "at" before it, it is a time.
+        # Where the clause ends with the hour no noun can follow: as before "in".
         behind = tokens.word(hour.end) if tokens.is_joined(hour.end - 1) else "in"
         is_cued = tokens.word(at - 1) in _BEFORE_MINUTES and behind in words.after_time | {"in"}
         sure = word in words.half | words.quarter or joint == "past" or is_cued
         if sure and 1 <= hour.value <= 12 and not hour.ordinal:
             sign = 1 if joint in words.past else -1
             return hour.value * 60 + sign * minutes, hour.end
+    # From here on the first number is the hour.
     if word in words.half | words.quarter or not 1 <= minutes <= 12:
         return None
     if joint in words.after_time or _is_dotted(tokens, end):
@@ -73,6 +75,7 @@ def _is_dotted(tokens: Tokens, at: int) -> bool:
 
 def _spanish_time(tokens: Tokens, at: int, lang: str, words: QuantityWords) -> Time | None:
     """Read "las tres y media", "las cuatro menos cuarto", "las tres y diez"."""
+    # Without "las" before them "tres y diez" are two numbers.
     hour = read(tokens, at, lang) if tokens.word(at - 1) in words.before_time else None
     if hour is None or hour.ordinal or not 1 <= hour.value <= 12:
         return None
@@ -132,6 +135,7 @@ def _french_minutes(
     if joint in words.past and is_cued and after in words.half | words.quarter:
         return (30 if after in words.half else 15), at + 2
     is_before = joint in words.to
+    # "Moins le quart", "moins un quart", "moins vingt": the article is passed over.
     first = at + (is_before + (after in ("le", "un")) if is_before else 0)
     if is_before and tokens.word(first) in words.quarter:
         return -15, first + 1

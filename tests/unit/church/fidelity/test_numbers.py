@@ -224,3 +224,8 @@ def test_any_text_can_be_looked_through(text: str) -> None:
     for lang in numbers.LANGS:
         for quantity in numbers.find(text, lang):
             assert 0 <= quantity.start < quantity.end <= len(text)
+
+
+def test_one_million_is_not_written_with_the_plural() -> None:
+    two, one = numbers.find("2 millones", "es")[0], numbers.find("one million", "en")[0]
+    assert numbers.written_like(one, two, "es") == "1000000"
