@@ -132,7 +132,9 @@ def misspelled(word: str, ordinal: int, lang: str) -> BookName | None:
     name = _LONG[lang][found[0]] if found else None
     if name is None or bool(name.ordinal) != bool(ordinal):
         return None
+    # Books of one name follow each other: 2 Samuel is the one behind 1 Samuel.
     number = name.number + (ordinal - name.ordinal)
+    # There is no "third Samuel".
     has_such = any(each.number == number for each in NAMES[lang][name.words[0]])
     return replace(name, number=number, ordinal=ordinal, is_common=True) if has_such else None
 

@@ -24,12 +24,14 @@ async def read(files: Sequence[Path]) -> dict[editions.VerseId, str]:
         return VersesError("verses-unreadable", f"{files[0]}{more} {what}.", fix)
 
     rows = await call(LIMITS, failed, read_here, files)
+    # The other process answers in JSON, whose keys can only be texts: so it sends rows.
     return {(book, chapter, verse): text for book, chapter, verse, text in rows}
 
 
 def read_here(files: Sequence[Path]) -> list[tuple[int, int, int, str]]:
     """Return book, chapter, verse and text of each verse, in this process. Raises VersesError."""
     verses: dict[editions.VerseId, str] = {}
+    # Where two files have a verse the later one's counts.
     for file in files:
         if sword.is_module(file):
             verses |= sword.read(file)

@@ -40,8 +40,9 @@ _GLUED = re.compile(rf"(?<=\w){_ADDED}(?=\w)")
 _NOTES = ("f", "fe", "ef", "x", "ex", "rq", "fig", "va", "vp")
 # Captions of pictures and verse numbers of other editions end as notes do, and nobody reads them.
 _NOTE = re.compile(rf"\\({'|'.join(_NOTES)})\b(?!\*)")
-# Headings within a chapter: who speaks (sp), the letters of an acrostic psalm (qa), ranges (mr, sr).
+# Also those within a chapter: who speaks (sp), the letters of an acrostic psalm (qa), ranges (mr).
 _HEADINGS = re.compile(r"\\(?:s\d?|sp|sr|qa|r|d|mt\d?|ms\d?|mr|h|toc\d?|rem|cl|cd)\b[^\n]*")
+# Possessive (++): where nothing ends the match, no shorter one is tried in its place.
 _ATTRIBUTES = re.compile(r"\|[^\\\n]*+(\\?)")
 _MARKER = re.compile(r"\\\+?[a-z]+\d?\*?")
 _VERSE = re.compile(r"\\v\s++(\d++)(?:[-,]\d++)?\S*+\s++")
@@ -114,10 +115,12 @@ class _XmlVerses:
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
         tag = _local(tag)
         if self._not_read or tag in _NOT_READ:
+            # Elements inside are counted too: the end of an inner one does not end the note.
             self._not_read += 1
             return
         match tag:
             case "verse":
+                # A verse is one element, or lies between two empty ones (sID and eID).
                 named = attributes.get("sID") or attributes.get("osisID") or ""
                 self._verse = None if attributes.get("eID") else _osis_place(named)
                 self._open_marks.append(bool(attributes.get("sID")))
@@ -143,6 +146,7 @@ class _XmlVerses:
 
     def data(self, text: str) -> None:
         """Take text. Raises VersesError where entities make too much of it."""
+        # Before anything is left out: entities can unfold within a note as well.
         self._left -= len(text)
         if self._left < 0:
             raise VersesError("verses-too-large", f"{self._name} is too large for a Bible.")
@@ -178,7 +182,8 @@ def osis_words(markup: str) -> str:
 
 
 def _osis_place(named: str) -> VerseId | None:
-    parts = named.split(maxsplit=1)[0].split(".") if named.strip() else []
+    # The first of several, without the work that may stand before it: "Bible.KJV:Gen.1.1".
+    parts = named.split(maxsplit=1)[0].rpartition(":")[2].split(".") if named.strip() else []
     return _place(*parts[:3]) if len(parts) >= 3 else None
 
 
@@ -191,6 +196,7 @@ def _usfm(text: str) -> Iterator[tuple[VerseId, str]]:
             continue
         book = head.group(1)
         for chapter in re.split(r"(?=\\c\s+\d)", part)[1:]:
+            # The split has left a number behind each \c.
             number = chapter[2:].split()[0]
             pieces = _VERSE.split(chapter)
             for verse, words in zip(pieces[1::2], pieces[2::2], strict=True):

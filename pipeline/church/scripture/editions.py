@@ -119,6 +119,7 @@ def lang_of(file: Path) -> str:
     try:
         with _opened(file) as stream:
             # With a limit: a file without line ends would come into memory whole.
+            # "replace": the limit may cut a letter of the title in two.
             head = stream.readline(1000).decode("utf-8-sig", "replace")
     except (OSError, lzma.LZMAError, EOFError):
         return ""
@@ -170,6 +171,7 @@ def write(edition: Edition, folder: Path) -> Path:
     """Write an edition into a folder, whole or not at all; return its file. Raises VersesError."""
     head = f"# {edition.lang}\t{edition.title}\t{edition.licence}\n"
     lines = [
+        # A tab or line end in a verse would be read back as one of the format's own.
         f"{book}\t{chapter}\t{verse}\t{' '.join(text.split())}\n"
         for (book, chapter, verse), text in sorted(edition.verses.items())
     ]

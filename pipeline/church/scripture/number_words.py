@@ -44,6 +44,7 @@ def read(tokens: Tokens, at: int, lang: str) -> Number | None:
         if limit and scale > limit and cursor == end:
             # "Dos mil trescientos millones": all of it is counted.
             return Number((total + part.value) * scale, part.end + 1)
+        # "Two thousand three thousand": the second begins another number.
         if limit and scale == limit:
             break
         if part.ordinal or not scale or (limit and scale > limit):
@@ -72,6 +73,7 @@ def _goes_on(tokens: Tokens, at: int, words: NumberWords) -> bool:
 
 def _scale(tokens: Tokens, at: int, part: Number, words: NumberWords) -> int:
     """Return the thousands or millions that a part counts, 0 if it counts none."""
+    # A bare scale ("mil") is a part without a token of its own.
     is_near = part.end == at or tokens.is_joined(part.end - 1)
     return words.scales.get(tokens.word(part.end), 0) if is_near else 0
 
@@ -85,6 +87,7 @@ def _part(  # noqa: PLR0911 - form by form
         # Nobody says longer ones, and int() raises for thousands of digits.
         return _digits(tokens, at, words) if is_first and len(word) <= 12 else None
     if word in words.bare_scales and is_first:
+        # `end` stays at the word itself, which `_scale` reads as the scale.
         return Number(1, at)
     follows = tokens.word(at + 1) if tokens.is_joined(at) else ""
     if word == words.article and follows in (*words.hundred, *words.scales):
@@ -147,8 +150,10 @@ def _below_100(  # noqa: PLR0911 - form by form
     if not tokens.is_joined(after - 1):
         return Number(value, at + 1)
     unit = tokens.word(after)
+    # Zero is no unit: "twenty zero" are two numbers.
     if 0 < words.small.get(unit, 0) < 10:
         return Number(value + words.small[unit], after + 1)
+    # Where tens are joined by a word (Spanish), both parts are ordinals: `_compound_ordinal`.
     if not words.tens_join and 0 < words.ordinals.get(unit, 0) < 10:
         return Number(value + words.ordinals[unit], after + 1, ordinal=True)
     return Number(value, at + 1)

@@ -62,6 +62,7 @@ def renumber(verses: Mapping[VerseId, str], changes: Sequence[Change]) -> dict[V
     by_place: dict[VerseId, list[Change]] = {}
     for change in changes:
         by_place.setdefault(change.place, []).append(change)
+    # Only a cut or a join moves what is behind it; in other books the printed numbers hold.
     moved = {change.place[0] for change in changes if change.kind in ("cut", "join")}
     text = {change.place: change.words for change in changes if change.kind == "add"}
     double = sorted(text.keys() & verses.keys())
@@ -81,6 +82,7 @@ def renumber(verses: Mapping[VerseId, str], changes: Sequence[Change]) -> dict[V
             here = by_place.get(place, ())
             pieces = _pieces(text[place], here)
             if any(change.kind == "join" for change in here):
+                # Only the first piece: what a cut has parted from it is a verse of its own.
                 printed[-1] = f"{printed[-1]} {pieces.pop(0)}"
             printed.extend(pieces)
         whole |= dict(zip(_canon(book, len(printed)), printed, strict=True))
@@ -138,6 +140,7 @@ def _by_table(book: Mapping[VerseId, str], table: Sequence[Change]) -> dict[Vers
     """Return a book with its changes of a table made; nothing where there are none, or not its."""
     changes = [change for change in table if change.place[0] == next(iter(book))[0]]
     if any(change.kind in ("cut", "join") for change in changes):
+        # Words that the table names and the book does not have are those of another translation.
         with suppress(UsageError):
             return renumber(book, changes)
     return {}
@@ -152,6 +155,7 @@ def _by_order(book: Mapping[VerseId, str]) -> dict[VerseId, str]:
         return {}
     if number == PSALMS:
         more = {psalm: counts[psalm] - last for psalm, last in enumerate(VERSES[number - 1], 1)}
+        # Hebrew numbering counts the heading of a psalm as one verse or as two.
         if set(more.values()) <= {0, 1, 2}:
             here = [place for place in here if place[2] > more.get(place[1], 0)]
     if len(here) != len(wanted):

@@ -97,6 +97,7 @@ class Passages:
         self._quiet: dict[Reference, float] = {}
         """Verses that are not to come up again, and until when."""
         self._expected: tuple[Reference, ...] = ()
+        # One step is enough: only the last final can be taken back.
         self._before: _Before = ((), (), None, {})
         """What was known before the last `push`."""
         self._aired: list[Reference] = []
@@ -112,6 +113,7 @@ class Passages:
         # A final may be taken back, when its speaker goes on: then this `push` was none.
         self._before = (tuple(self._said), tuple(self._meant), self._reading, dict(self._passed))
         self._aired = []
+        # Before the return below: "John 3:16." may be a final of its own, without its words.
         self._meant += [(m.reference, end_s) for m in references.find(text, self._lang)]
         before = [word for said in self._said for word in said.words][-_MOST_WORDS:]
         self._said.append(_Said(tuple(words), end_s))
@@ -129,8 +131,10 @@ class Passages:
             if aired is None and suggested is None:
                 suggested, _ = self._meant_by(self._expected, window, len(before), end_s)
         if aired is None or not may_air:
+            # Nothing is marked as shown: `show` is called when the operator takes a suggestion.
             return Heard(suggested=suggested or aired)
         self.show(aired, end_s)
+        # Kept for `take_back`: only what this final has shown may be shown again at once.
         self._aired = _each(aired)
         # What a verse was made of is not to be found in its parallel in another book as well.
         self._said.clear()
@@ -139,6 +143,7 @@ class Passages:
 
     def take_back(self) -> None:
         """Forget the last `push`: its speaker has gone on, and the whole comes again."""
+        # `_quiet` is not put back: since then the operator may have dismissed a verse.
         said, meant, self._reading, self._passed = self._before
         self._said, self._meant = deque(said), list(meant)
         for verse in self._aired:
@@ -187,6 +192,7 @@ class Passages:
 
         The words from `new` on are those of the last utterance; so it is below.
         """
+        # Without a reading any verse will do, as the loop below does not begin.
         verse = self._reading[0] if self._reading else Reference(1, 1)
         said: list[Quotation] = []
         while self._reading and (verse := _next(verse)).verse:
@@ -219,7 +225,10 @@ class Passages:
         found = search(self._index, window)
         place = (meant.book, meant.chapter)
         return sorted(
-            q.reference for q in found if (q.reference.book, q.reference.chapter) == place
+            # In the order of the chapter, as `_in_row` joins only verses that follow each other.
+            q.reference
+            for q in found
+            if (q.reference.book, q.reference.chapter) == place
         )
 
     def _said_of(
@@ -227,6 +236,7 @@ class Passages:
     ) -> Quotation | None:
         """Return a verse if enough of it stands in the window, some of it in the new words."""
         found = compare(self._index, window, verse) if self._is_open(verse, now_s) else None
+        # A match that ends before the new words was judged when they were new.
         if found is None or found.end <= new or found.share < _SHARE:
             return None
         return found if _WITH_REFERENCE.let_pass(found) else None
@@ -240,6 +250,7 @@ class Passages:
             return None, 0, None
         best = found[0]
         is_alone = all(_weight(other) < _RIVAL * _weight(best) for other in found[1:])
+        # The second best is not taken instead: the words are those of the best.
         if not self._is_open(best.reference, now_s):
             return None, 0, None
         if is_alone and self._passes_again(best, now_s):
@@ -253,6 +264,7 @@ class Passages:
         verse = quotation.reference
         # A reader goes on: the verse before it, sure an utterance ago, is the first time.
         known = [verse, replace(verse, verse=verse.verse - 1)]
+        # Strictly before now: a final does not confirm itself.
         is_second = any(self._passed.get(each, now_s) < now_s for each in known)
         self._passed[verse] = now_s
         return is_second
@@ -352,6 +364,7 @@ def _align(index: VerseIndex, said: Sequence[int], number: int) -> Quotation | N
         gap = 0
         if at:
             before = blocks[at - 1]
+            # A misheard word is skipped in the speech and in the verse, and costs once.
             gap = max(block.a - before.a - before.size, block.b - before.b - before.size)
         # As in Kadane's algorithm: a stretch that brings less than the gap costs begins anew.
         if score - _GAP * gap <= 0:
@@ -367,6 +380,7 @@ def _align(index: VerseIndex, said: Sequence[int], number: int) -> Quotation | N
     return Quotation(
         reference=index.reference(number),
         matched=matched,
+        # From the first word that fits: what was said before the quotation does not count.
         coverage=matched / (end - used[0].a),
         share=matched / len(verse),
         run=max(block.size for block in used),

@@ -43,8 +43,10 @@ def resolved(book: int, run: list[Number]) -> Place | None:
             count = verses(book, chapter)
             for more in (1, 2):
                 for verse in combined(run[used : used + more]):
+                    # A slice beyond the end is a shorter one: the same numbers were tried already.
                     if 1 <= verse <= count and len(run) >= used + more:
                         end = run[used + more - 1].end
+                        # Strictly longer: of two that end together the plain one stays.
                         if best is None or end > best.end:
                             best = Place(chapter, verse, end, is_explicit=False)
     if best is None:

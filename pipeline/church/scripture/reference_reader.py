@@ -105,6 +105,7 @@ class Reader:
                 return None
             end = number.end
             psalm = self._book(end) if self._is_light(end - 1) else None
+            # Psalms alone: of other books "chapter" has to be said.
             if psalm and psalm[0].number == PSALMS:
                 return self._with_verse(PSALMS, number.value, at, psalm[1])
             if self._word(end) not in words.chapter:
@@ -113,6 +114,7 @@ class Reader:
         if number is None:
             return None
         verse = self._verse(end)
+        # "Chapter 3, verse 16 of John": the verse may stand before the book.
         book = self._book_of(verse.end if verse else end)
         if book is None:
             return None
@@ -136,6 +138,7 @@ class Reader:
             if book is None or place is None or place.verse:
                 return None
             whole = _Found(Reference(book[0].number, place.chapter), at, place.end, False)
+        # With a verse of its own the chapter is another reference, and the first verse is not its.
         if whole.reference.verse:
             return None
         reference = replace(whole.reference, verse=number.value, last=last)
@@ -188,6 +191,7 @@ class Reader:
 
     def _misspelled(self, at: int, ordinal: int) -> tuple[BookName, int] | None:
         """Read "Phillipians": a capital word before a number that looks like one book's name."""
+        # Names are misheard in speech only; a translation is not strict, and translators can spell.
         if not self._strict or at >= len(self._tokens) or not self._tokens.is_capital(at):
             return None
         if self._word(at + 1) not in self._words.chapter and self._number(at + 1) is None:
@@ -243,6 +247,7 @@ class Reader:
         if not run:
             return None
         if verse := self._verse(run[-1].end):
+            # All numbers before "verse" are the chapter: "one nineteen, verse one oh five".
             chapter = combined(run)
             if any(verses(book, c) >= verse.value for c in chapter):
                 right = next(c for c in chapter if verses(book, c) >= verse.value)
@@ -250,6 +255,7 @@ class Reader:
         place = resolved(book, run)
         if place is None:
             return None
+        # A colon says as much as the words "chapter" and "verse".
         first = self._tokens.gap(run[0].end - 1) if place.end != run[0].end else ""
         return replace(place, is_explicit=is_explicit or bool(_SIGN.fullmatch(first)))
 
@@ -289,6 +295,7 @@ class Reader:
             return False
         if not 1 <= number.value <= verses(book, chapter):
             return False
+        # What is not one of the next chapters can only be the verse.
         if not chapter < number.value <= min(chapters(book), chapter + _FEW):
             return True
         before = {self._word(near) for near in range(max(0, at - _NEAR), at)}
@@ -306,6 +313,7 @@ class Reader:
             begins += 1
         if self._word(begins) in words.verse:
             return self._number(begins + 1)
+        # "Chapter 8 and verse 28".
         at += self._word(at) == words.both
         if self._word(at) in words.verse:
             return self._number(at + 1)
@@ -318,6 +326,7 @@ class Reader:
         """Return the reference with the last of several verses, and where it ends."""
         if not reference.verse:
             return reference, end
+        # A last verse that the chapter has not is no part of the reference; the first verse is.
         most = verses(reference.book, reference.chapter)
         is_plural = any(self._is_plural(at) for at in range(max(0, end - 3), end))
         last, after = self._last(reference.verse, end, is_plural=is_plural)
@@ -368,6 +377,7 @@ class Reader:
             is_cued = self._is_cued(name, at, behind)
             if place.verse:
                 is_free = before not in words.people or is_cued
+                # A third number or a word of time: "Mark 10 30 tomorrow" is no verse.
                 return is_free and not (behind.isdecimal() or behind in words.when)
             return is_cued and not name.is_short
         if place.verse:

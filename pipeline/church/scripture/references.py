@@ -99,6 +99,7 @@ def find(text: str, lang: str, *, strict: bool = True) -> tuple[Mention, ...]:
 def printed(reference: Reference, lang: str) -> str:
     """Return a reference as a language prints it: "1 Corintios 13:4-8"."""
     name = PRINTED[lang][reference.book - 1]
+    # "Jude 3": a book of one chapter is printed without its number.
     if chapters(reference.book) == 1 and reference.verse:
         place = f"{reference.verse}"
     else:

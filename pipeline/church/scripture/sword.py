@@ -31,6 +31,7 @@ _BOOKS = {"ot": range(1, 40), "nt": range(40, 67)}
 # Little-endian: block (of zText only), where the verse starts in it, and its bytes.
 _RECORDS = {"rawtext": "<IH", "rawtext4": "<II", "ztext": "<IIH", "ztext4": "<III"}
 _BLOCK = struct.Struct("<III")  # where it starts in the file, its bytes there, its bytes unpacked
+# cp1252 is Latin-1 with quotation marks and dashes where Latin-1 has control characters.
 _ENCODINGS = {"latin-1": "cp1252", "utf-8": "utf-8"}
 _MARKUPS: Mapping[str, Callable[[str], str]] = {"plaintext": str, "osis": osis_words}
 _NAMED = {
@@ -89,6 +90,7 @@ def read(file: Path) -> dict[VerseId, str]:
 
 def _module(file: Path) -> _Module:
     if file.suffix.casefold() == ".conf" and file.is_file():
+        # The description lies in mods.d, and its paths begin at the folder above.
         return _described(file, file.parent.parent)
     if file.is_file() and file.stat().st_size > MOST_BYTES:
         raise VersesError("verses-too-large", f"{file} is too large for a Bible.")
@@ -119,6 +121,7 @@ def _described(conf: Place, root: Place) -> _Module:
     for line in text.splitlines():
         key, equals, value = line.partition("=")
         if equals and not line.lstrip().startswith("#"):
+            # The first counts of a key that comes several times, as GlobalOptionFilter does.
             settings.setdefault(key.strip().casefold(), value.strip())
     module = _Module(conf.name, root, settings)
     if "cipherkey" in settings:
@@ -146,6 +149,7 @@ def _testament(module: _Module, testament: str) -> Iterator[tuple[VerseId, bytes
     folder = _folder(module)
     driver = module.get("moddrv", "").casefold()
     if driver.startswith("raw"):
+        # A module may have one testament only.
         if not (folder / f"{testament}.vss").is_file():
             return
         index, text = _read(folder / f"{testament}.vss"), _read(folder / testament)
@@ -160,6 +164,7 @@ def _testament(module: _Module, testament: str) -> Iterator[tuple[VerseId, bytes
         ).get
     places = _places(testament)
     record = struct.Struct(_RECORDS[driver])
+    # An index of another numbering would put verses into wrong places without any other sign.
     if len(index) != record.size * len(places):
         message = (
             f"{module.name}: the index of {testament} has {len(index) / record.size:g} entries, "
@@ -247,6 +252,7 @@ def _folder(module: _Module) -> Place:
     """Return where the texts are. Raises VersesError for what would lead out of the module."""
     parts = module.get("datapath", "").replace("\\", "/").split("/")
     named = [part for part in parts if part not in ("", ".")]
+    # A colon is that of a drive of Windows.
     if not named or ".." in named or ":" in named[0]:
         message = f"{module.name}: DataPath is missing or leads out of the module."
         raise VersesError("verses-broken-file", message, _AGAIN)

@@ -17,6 +17,7 @@ _TOKEN = re.compile(
 _GLUE = re.compile(r"[\s\-‐‑]+")
 
 
+# No slots: cached_property keeps its value in the instance's __dict__.
 @dataclass(frozen=True)
 class Tokens:
     """A text in words and digits."""

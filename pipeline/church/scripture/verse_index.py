@@ -146,6 +146,7 @@ def build(
         "words": list(vocabulary),
     }
     _write(folder, arrays, facts)
+    # Mapped like any other: the arrays in memory are given up.
     return load(folder)
 
 
@@ -157,6 +158,7 @@ def _write(folder: Path, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str,
         for name, array in arrays.items():
             np.save(partial / f"{name}.npy", array)
         (partial / "index.json").write_text(json.dumps(facts), encoding="utf-8")
+        # Where an index is mapped by a process, POSIX keeps its files until that process lets go.
         shutil.rmtree(folder, ignore_errors=True)
         partial.rename(folder)  # a kill leaves a partial folder, never half an index
 
@@ -184,6 +186,7 @@ def load(folder: Path, sources: Callable[[], Mapping[str, str]] | None = None) -
         vocabulary = {word: number for number, word in enumerate(facts["words"])}
         made_from = {str(name): str(mark) for name, mark in facts["sources"].items()}
         index = VerseIndex(vocabulary, **arrays, editions=tuple(facts["editions"]))
+    # JSON of another shape raises any of the last three.
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         message = f"The index of verses in {folder} cannot be used: {error}."
         fix = "Run `stark-translate verses build` again."
@@ -258,6 +261,7 @@ def build_index(lang: str, progress: Callable[[str], None] = lambda _: None) -> 
 
 def renew(lang: str) -> VerseIndex:
     """Return the index of a language, built if there is none or an old one. Raises VersesError."""
+    # Whoever waited finds the index that the other has built.
     with _BUILDING:
         try:
             return load_built(lang)

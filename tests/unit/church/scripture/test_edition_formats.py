@@ -162,3 +162,8 @@ def test_headings_and_captions_within_a_chapter_of_usfm_are_no_part_of_a_verse()
         (19, 119, 9): "How can a young man keep his way?",
         (19, 119, 10): "With my whole heart.",
     }
+
+
+def test_the_name_of_the_work_before_a_verse_of_osis_is_passed_over() -> None:
+    text = '<osis><verse osisID="Bible.KJV:Gen.1.1">In the beginning</verse></osis>'
+    assert parse(text, "a.xml") == {(1, 1, 1): "In the beginning"}
