@@ -58,6 +58,7 @@ class Notes:
 
 def draw(text: str, lang: str) -> Notes:
     """Draw out of a text what is worth knowing beforehand, each in the order of its first place."""
+    # A word that is small anywhere in the notes is no name, however often it has a capital.
     small = {word for word in _WORD.findall(text) if word[0].islower()}
     verses = _few(printed(each.reference, lang) for each in find(text, lang))
     numbers = _few(
@@ -97,6 +98,7 @@ def renderings(notes: Notes) -> tuple[tuple[str, str], ...]:
 
 def _names(text: str, small: set[str], lang: str) -> list[str]:
     """Return the names of a text: words with a capital inside a sentence, never written small."""
+    # The name of a book belongs to a reference, and is found as one.
     books = {word.lower() for name in PRINTED.get(lang, ()) for word in name.split()}
     inside: Counter[str] = Counter()
     for sentence in _SENTENCE.split(text):
@@ -128,6 +130,7 @@ def joined(several: Iterable[Notes]) -> Notes:
 def without(notes: Notes, entry: str) -> Notes:
     """Return notes that do not have an entry, in any of their lists."""
     lists = {key: tuple(e for e in getattr(notes, key) if e != entry) for key in _LISTS}
+    # The words stay: they tell what is no name, whatever is taken out of the lists.
     return Notes(**lists, words=notes.words)
 
 

@@ -70,6 +70,7 @@ def content_of(path: Path) -> bytes:
 def text_of(content: bytes, name: str) -> str:
     """Return the text of notes; the file's name says what it is. Raises NotesError."""
     text = _reader(Path(name).suffix, name)(content, name)
+    # Counted here: how large a packed file is says little about how much text it has.
     if len(text) > _MOST_CHARACTERS:
         raise _too_long(name, f"has {len(text)} characters")
     if not re.search(r"\w", text):
@@ -121,6 +122,7 @@ def _docx(content: bytes, name: str) -> str:
             parser = ET.XMLParser(target=_Paragraphs(name))  # noqa: S314 - no entities
             parser.feed(parts.read(part))
         return str(parser.close())
+    # RuntimeError: zipfile wants a password, or does not know how a part is packed.
     except (OSError, KeyError, zipfile.BadZipFile, ET.ParseError, RuntimeError) as error:
         message = f"{name} is no whole Word file: {error}"
         raise NotesError("notes-unreadable", message, _FIX) from None
@@ -153,6 +155,7 @@ class _Paragraphs:
             self._pieces.append(_END)
 
     def data(self, text: str) -> None:
+        # expat may hand over one text in several pieces.
         if self._is_text:
             self._pieces.append(text)
 
@@ -172,11 +175,13 @@ def _pdf(content: bytes, name: str) -> str:
     except Exception as error:  # noqa: BLE001 - broken files raise all kinds
         message = f"{name} cannot be read as a PDF: {error}"
         raise NotesError("notes-unreadable", message, _FIX) from None
+    # Outside of the `try`, which would call it a broken file.
     if count > _MOST_PAGES:
         raise _too_long(name, f"has {count} pages")
     return text
 
 
+# In this order they are named to somebody who brings another kind of file.
 _READERS: Mapping[str, Callable[[bytes, str], str]] = {
     ".docx": _docx,
     ".pdf": _pdf,

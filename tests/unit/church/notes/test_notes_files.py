@@ -191,7 +191,8 @@ def test_what_was_drawn_out_is_kept_and_read(tmp_path: Path) -> None:
 def test_what_stands_for_a_character_in_word_parts_words(tmp_path: Path) -> None:
     body = (
         '<w:p><w:pPr><w:tabs><w:tab w:val="left"/></w:tabs></w:pPr><w:r><w:t>Romans</w:t><w:tab/>'
-        "<w:t>8:28</w:t><w:br/><w:t>covenant = pacto</w:t><w:noBreakHyphen/><w:t>x</w:t></w:r></w:p>"
+        "<w:t>8:28</w:t><w:br/><w:t>covenant = pacto</w:t><w:noBreakHyphen/><w:t>x</w:t></w:r>"
+        "</w:p>"
     )
     assert read(docx(tmp_path / "a.docx", body=body)) == "Romans 8:28\ncovenant = pacto-x"
 
