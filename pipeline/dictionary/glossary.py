@@ -116,6 +116,7 @@ def compile_glossary(terms: tuple[Term, ...], lang: str) -> Glossary:
 
     Where two have the same phrase the later one wins.
     """
+    # A phrase that a later entry says is taken out of the earlier one, whose others stay.
     owner = {key(said): number for number, term in enumerate(terms) for said in term.say}
     rules: list[Rule] = []
     by_rule: dict[str, Term] = {}
@@ -183,6 +184,7 @@ def _term(table: Table, lists: Mapping[str, frozenset[str]], name: str) -> Term:
     table.require(say=said, write=written)
     for at in ("say", "write", "also", "verb", "plural"):
         for value in table.texts(at):
+            # Where anything is right a star may stand in every key.
             if value != "*" or "*" not in also:
                 _require_word(value, at, table.where)
     return Term(
@@ -224,6 +226,7 @@ def _entry(term: Term, lang: str) -> _Entry:
     # English that was left standing: alike without accents ("grace"), but not as it is spelled.
     english = {form for said in map(key, term.say) for form in (said, f"{said}s")}
     loose, exact = (re.compile(pattern(fold)) for fold in (plain, str.casefold))
+    # Sorted: the order of a set differs from one start to the next.
     foreign = tuple(sorted(e for e in english if loose.fullmatch(e) and not exact.fullmatch(e)))
     return _Entry(term, term.write[:_MOST_FORMS], many[:_MOST_FORMS], loose.pattern, foreign)
 
@@ -235,6 +238,7 @@ def _is_name(text: str, found: Found) -> bool:
 
 
 def _spans(text: str, wanted: WantedTerm) -> Iterator[tuple[int, int]]:
+    # Matched in plain words with single spaces, and told in places of the text as it is.
     spans = [match.span() for match in WORD.finditer(text)]
     starts: dict[int, int] = {}
     ends: dict[int, int] = {}

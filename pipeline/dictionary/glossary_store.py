@@ -111,6 +111,7 @@ class GlossaryStore:
         kept = (each for each in self.held(target) if each not in old and each.id not in replaced)
         self._held[target] = (*kept, *replaced.values())
         self._compile()
+        # At the end: old entries are taken back even where the glossary is off.
         if new:
             self._require_on()
 
@@ -146,8 +147,8 @@ class GlossaryStore:
         terms = self._parsed(file for file in self._files(target) if file != own)
         terms += parse_terms(content, str(own))  # raises, before anything is written
         self._write(own, content)
-        # This language only: a mistake in another one's file is no reason to refuse an entry here,
-        # and refused after the file is written it would be there twice when the operator tries again.
+        # This language only: reading the others' files could raise now, after this one is written,
+        # and the operator who tries again would have the entry in it twice.
         self._terms = {**self._terms, target: terms}
         self._compile()
 
@@ -161,6 +162,7 @@ class GlossaryStore:
 
     def _compile(self) -> None:
         langs = {*self._terms, *self._held} if self._is_on else set[str]()
+        # Other threads read it: replaced whole, never changed in place.
         self._compiled = {
             # What is held comes last: of equal phrases the later one wins.
             lang: compile_glossary((*self._terms.get(lang, ()), *self.held(lang)), lang)
@@ -174,6 +176,7 @@ class GlossaryStore:
         shipped = bundled("dictionary", "glossary").glob(f"{self._source}-*.toml")
         own = self._folder.glob(_NAME.format(self._source, "*"))
         try:
+            # "en-es" and "glossary.en-es" both end with the target.
             return sorted({file.stem.rpartition("-")[2] for file in (*shipped, *own)})
         except OSError as error:  # such as: no more files can be opened
             message = f"The glossaries in {self._folder} cannot be listed: {error.strerror}."

@@ -100,6 +100,7 @@ def verb_pattern(infinitive: str, lang: str, fold: Callable[[str], str] = plain)
         for is_front in (True, False)
         if (part := [ending for ending in endings if (ending[0] in "ei") is is_front])
     )
+    # Two pronouns at most: "díganselo".
     behind = f"(?:{'|'.join(sorted(rules.enclitics))}){{0,2}}" if rules.enclitics else ""
     return f"(?:{'|'.join(found)}){behind}"
 
@@ -121,6 +122,7 @@ def _stems(stem: str, ending: str, rules: str) -> dict[bool, list[str]]:
     spellings = _SPANISH_SPELLINGS["ar" if ending == "ar" else "er"]
     end, front, back = next((s for s in spellings if stem.endswith(s[0])), ("", "", ""))
     bare = stem.removesuffix(end)
+    # Verbs in -ir have two changes: "siente" and "pide", "duerme" and "durmió".
     vowels = _SPANISH_VOWELS.get(ending, {"e": "(?:ie|i)", "o": "(?:ue|u)"})
     vowel = re.search(r"([eou])[^aeiou]*$", bare)
     changed = vowels.get(vowel[1], "") if vowel else ""
@@ -141,6 +143,7 @@ def parted(text: str) -> list[str]:
 
 def _word_pattern(bare: str, lang: str) -> str:
     if bare.endswith("*"):
+        # A star alone stands for a whole word, so at least one letter.
         return re.escape(bare.rstrip("*")) + (r"\w+" if bare == "*" else r"\w*")
     rules = _rules(lang)
     if rules is None:
@@ -199,6 +202,7 @@ def _french_determiners(
         fitting = elisions if is_vowel and elisions else (masculine, feminine)
         return [
             (noun, "") if new == old.casefold() else (begins, _written(new, like=old))
+            # What stands there already comes first, as it changes least.
             for new in sorted(dict.fromkeys(fitting), key=lambda new: new != old.casefold())
         ]
     if noun > start and not is_vowel:

@@ -59,6 +59,7 @@ class Lexicon:
         for phrase, write in phrases.items():
             words = phrase.split()
             rule = Rule(f"{source}:{write}", (phrase,), write, source=source)
+            # A rule that somebody wrote knows more than what only sounds alike.
             entries.setdefault(phrase, _Entry(rule, write, frozenset(), frozenset()))
             longest[words[0]] = max(longest.get(words[0], 0), len(words))
         return Lexicon(self.rules, entries, longest)
@@ -68,6 +69,7 @@ class Lexicon:
 
         A file's terms keep their order; a later file's come first: the church's before the shipped.
         """
+        # The number of a file's last rule, so that later files sort before earlier ones.
         order = {rule.source: -number for number, rule in enumerate(self.rules)}
         marked = sorted((r for r in self.rules if r.hotword), key=lambda rule: order[rule.source])
         return ", ".join(list(dict.fromkeys(rule.write for rule in marked))[: max(limit, 0)])
@@ -201,6 +203,7 @@ def _view(words: list[str], chosen: list[_Match]) -> tuple[list[str], list[int]]
             view.append(words[len(place) - 1])
         else:
             place += [len(view)] * (match.end - match.first)
+            # Distances are counted in what is written, which may be more or fewer words.
             view += key(match.entry.write).split()
     return view, place
 
@@ -221,6 +224,7 @@ def _forms_of(rule: Rule) -> tuple[tuple[str, _Forms], ...]:
 
 def _inflected(phrase: str, write: str) -> Iterator[tuple[str, str]]:
     yield f"{phrase}'s", f"{write}'s"
+    # A name has no plural, and a word in s may be one.
     is_name = _has_capital(write.rsplit(maxsplit=1)[-1])
     if not (is_name or phrase.endswith("s") or write.endswith("s")):
         yield with_s(phrase), with_s(write)

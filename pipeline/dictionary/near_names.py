@@ -98,6 +98,7 @@ class NearNames:
                 is_everyday = all(_is_everyday(word, common) for word in words)
                 if not is_unsure and (is_everyday or self.only_unsure):
                     continue
+                # One everyday word is that word; several in a row may be a name in pieces.
                 if is_everyday and (end - first == 1 or self.is_strict):
                     continue
                 is_strict, as_name = is_everyday or self.is_strict, any(capitals[first:end])
@@ -119,6 +120,7 @@ class NearNames:
         """Return the name that some words nearly are, and how nearly; empty: none, or exactly."""
         is_none = all(word in self.words for word in words)
         bare = [word.removesuffix("'s") for word in words]
+        # A name that was heard right does not swallow the words beside it.
         if is_none or any(word in self.names for word in bare) or _SMALL & {bare[0], bare[-1]}:
             return 0.0, ""
         joined = "".join([*words[:-1], bare[-1]])
@@ -153,6 +155,7 @@ def names_of(
     Those of the church's `own` file first, then the others. What is an everyday word with a
     capital, such as Spirit, is no name.
     """
+    # Kept by the cache: the rules are the same from one final to the next.
     church = {word for rule in rules if rule.source == own for word in _names_in(rule, common)}
     others = {word for rule in rules for word in _names_in(rule, common)} - church
     return (
@@ -174,6 +177,7 @@ def unsure_words(text: str, heard: Sequence[Word]) -> frozenset[int]:
 
     None where its words are not those of the text.
     """
+    # A recognizer's word may hold several of ours, such as both sides of a hyphen.
     told = [(word, each.probability) for each in heard for word in WORD.findall(each.text)]
     if [word for word, _ in told] != WORD.findall(text):
         return frozenset()
@@ -188,6 +192,7 @@ def _alike(one: str, other: str) -> float:
 def _sounds(heard: str, name: str) -> bool:
     """Whether the consonants are the same, or one is missing, more or another in a long name."""
     if heard == name:
+        # A single consonant is that of too many words.
         return len(name) > 1
     if min(len(heard), len(name)) < _LONG - 1 or len(name) < _LONG:
         return False
@@ -198,6 +203,7 @@ def _apart(one: str, other: str) -> int:
     """Return the edit distance, where it is 0 or 1; else 2."""
     if abs(len(one) - len(other)) > 1:
         return 2
+    # Behind the first difference the rests are the same, or one of them is moved by a letter.
     start = next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), None)
     if start is None:
         return abs(len(one) - len(other))

@@ -68,6 +68,7 @@ def parse_rules(toml_text: str, name: str) -> tuple[Rule, ...]:
     top = Table(read_toml(toml_text, name), {"lists", "names", "rule"}, name)
     words = lists_of(top, name)
     names = [" ".join(each.split()) for each in top.texts("names") if key(each)]
+    # A name writes what it hears: it is a hint to the recognizer, and `near_names` knows it.
     rules = [
         Rule(f"name-{_default_id(each)}", (each,), each, hotword=True, source=name)
         for each in dict.fromkeys(names)
@@ -129,6 +130,7 @@ def _default_id(write: str) -> str:
     return key(write).replace(" ", "-").replace("'", "")
 
 
+# What a file may say of a rule; where it comes from is known by itself.
 _KEYS = {field.name for field in fields(Rule)} - {"source"}
 
 
@@ -138,6 +140,7 @@ class Table:
     def __init__(self, values: Mapping[str, Any], known: Collection[str], where: str) -> None:
         self.values = values
         self.where = where
+        # Passed over, a mistyped `not_near` would let a rule apply everywhere.
         for unknown in values.keys() - known:
             near = get_close_matches(unknown, known, 1)
             raise DictionaryError(
@@ -259,6 +262,7 @@ def context(table: Table, at: str, lists: Mapping[str, frozenset[str]]) -> froze
                 )
             words |= lists[word[1:]]
         elif word == ANY_NUMBER or WORD.fullmatch(word):
+            # The key of "#" is empty: it has no letter.
             words.add(key(word) or word)
         else:
             raise DictionaryError(

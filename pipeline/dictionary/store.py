@@ -80,6 +80,7 @@ class Dictionary:
 
     @lexicon.setter
     def lexicon(self, lexicon: Lexicon) -> None:
+        # One assignment: another thread has the old rules or the new ones, and never half of both.
         self._lexicon = lexicon
         # Rules of the church's own correct what is said in any language.
         first = str(bundled("dictionary", f"{self._lang}.toml"))
@@ -103,6 +104,7 @@ class Dictionary:
         """Tell what translations are compared with the names of notes and of the church's rules."""
         rules = (rule for rule in self.lexicon.rules if rule.source in {str(self.own), _HELD})
         own = {rule.write.lower() for rule in rules if rule.write.istitle()}
+        # A person's name may be a common word in any language that is spoken.
         for each in (self.glossaries, *self._other_glossaries.values()):
             each.names = own | set(self._names.names if self._names else ())
 
@@ -130,6 +132,7 @@ class Dictionary:
             return self.lexicon_of(lang)
         unsure = unsure_words(text, words)
         lexicon = self.lexicon
+        # Notes first, since `also` keeps a phrase that is there: they are about this service.
         if self.names and (near := self.names.found(text, unsure, self._common)):
             lexicon = lexicon.also(near, "notes")
         for names in names_of(lexicon.rules, self._common, str(self.own)) if unsure else ():
@@ -148,12 +151,12 @@ class Dictionary:
         self._enabled, self._named = other._enabled, other._named
         self._lang, self._common = other._lang, other._common
         self._of_others = other._of_others
-        self.lexicon = other.lexicon
+        # Put in force once: other threads must not see it without what is held, even for a moment.
+        held = self._held if self._enabled else ()
+        self.lexicon = compile_lexicon([*other.lexicon.rules, *held]) if held else other.lexicon
         self.glossaries.take(other.glossaries)
         for lang, store in self._other_glossaries.items():
             store.take(other.glossaries_of(lang))
-        if self._held and self._enabled:
-            self.lexicon = compile_lexicon([*other.lexicon.rules, *self._held])
 
     def load(self) -> None:
         """Read and compile all files. Raises DictionaryError; then the old rules stay."""
@@ -188,6 +191,7 @@ class Dictionary:
 
     def hold(self, heard: str, write: str) -> Rule:
         """Put a rule in force for this service; no file has it. Raises DictionaryError."""
+        # It raises before anything is changed.
         rule = self.rule_to_hold(heard, write)
         # The last of equal rules wins, so what operators hold goes before all files.
         self.lexicon = compile_lexicon([*self.lexicon.rules, rule])
@@ -248,6 +252,7 @@ class Dictionary:
         texts = {file: self._read(file) for file in self._files} | {self.own: content}
         lexicon = self._compiled(texts)
         _put_in_place(self.own, content)
+        # Looked at after writing, so that this change is not taken for somebody else's.
         self._stamps, self.lexicon = self._modified(), lexicon
 
     def _compiled(self, texts: dict[Path, str]) -> Lexicon:

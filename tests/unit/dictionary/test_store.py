@@ -530,3 +530,21 @@ def test_the_glossary_of_each_spoken_language_is_watched(tmp_path: Path) -> None
     assert not dictionary.changed()
     (tmp_path / "glossary.es-en.toml").write_text('term = [{ say = "gracia", write = "grace" }]\n')
     assert dictionary.changed()
+
+
+def test_rules_that_are_held_stay_in_force_all_through_a_reload(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = load(flags={"session.directory": str(tmp_path)}).settings
+    dictionary, other = Dictionary(made), Dictionary(made)
+    rule = dictionary.hold("el sabet", "Elisabet")
+    in_force: list[bool] = []
+    tell = Dictionary._tell_names
+
+    def watched(self: Dictionary) -> None:
+        in_force.append(rule in self.lexicon.rules)
+        tell(self)
+
+    monkeypatch.setattr(Dictionary, "_tell_names", watched)
+    dictionary.take(other)
+    assert in_force == [True]
