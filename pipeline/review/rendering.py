@@ -16,6 +16,7 @@ from pipeline.review.wording import GRADES, filter_reason
 
 def _finalize(value: Any) -> Any:
     """Prepare the value of an expression; None is written as nothing."""
+    # Markup is a str, too: control characters are replaced in drawings as well.
     if isinstance(value, str):
         return printable(value)
     return "" if value is None else value
@@ -44,5 +45,6 @@ def render_page(template: str, **values: Any) -> str:
 
 def render_part(template: str, macro: str, **values: Any) -> Markup:
     """Return what one macro of a template draws: a part of a page, empty if there is nothing."""
+    # `module` runs the template once without values: a macro sees only what it is given here.
     part: Markup = getattr(_ENVIRONMENT.get_template(template).module, macro)(**values)
     return part

@@ -32,6 +32,7 @@ from pipeline.review.report_timeline import ReportedSession, session_timeline
 from pipeline.review.wording import GRADES, filter_reason
 from pipeline.session.reader import started
 
+# From the highest down: the first one that is reached is said.
 _SHARES = ((0.95, "Nearly all"), (0.7, "Most"), (0.4, "About half"), (0.1, "Some"), (0.0, "Few"))
 _TROUBLES = {"records-dropped": "records lost", "source": "microphone lost"}
 
@@ -54,9 +55,12 @@ def report(folder: Path, reference: Path | None = None) -> str:
     Raises SessionError (session-unreadable, reference-unreadable).
     """
     session = ReportedSession(folder)
+    # From the captions, not the settings: these may have changed since.
     langs = session.langs
+    # First: a reference that cannot be read shall end this before anything is drawn.
     compared = score(folder, reference, **langs) if reference else None
     sections = [
+        # In the order in which people ask: what was bad, why, when, and the whole text last.
         ("Worth a look", flagged(session)),
         ("What went wrong", troubles(session)),
         ("Timeline", session_timeline(session)),
@@ -100,6 +104,7 @@ def _verdict(session: ReportedSession) -> str:
 
 
 def _lede(session: ReportedSession) -> str:
+    # A caption without a time is left out of the figure, and not counted as 0.
     took = spread(r.last_syllable_to_final_ms for r in session.shown)
     says = f"{_verdict(session)} {_many(len(session.captions), 'caption')}"
     says += f" in {_length(session.length_s)}."
@@ -119,6 +124,7 @@ def _lede(session: ReportedSession) -> str:
 def _cards(session: ReportedSession, compared: Score | None) -> list[Card]:
     took = spread(r.last_syllable_to_final_ms for r in session.shown)
     first = spread(r.start_to_first_text_ms for r in session.shown)
+    # Of the captions as they are now: what an operator has edited is the operator's.
     engines = Counter(message.target.engine for message in session.captions)
     reasons = Counter(filter_reason(r.filtered) for r in session.utterances if r.filtered)
     faults = Counter(

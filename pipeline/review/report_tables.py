@@ -82,6 +82,7 @@ def church_words(session: ReportedSession) -> Markup:
 
 def _as_written(term: str, said: str) -> str:
     """Return a term with the capitals that it mostly has inside sentences: "Lord", "grace"."""
+    # At the beginning of a sentence every word has a capital.
     inside = re.findall(rf"(?<=[\w,;:] ){re.escape(term)}\b", said, re.IGNORECASE)
     spelled = inside or re.findall(rf"\b{re.escape(term)}\b", said, re.IGNORECASE)
     return Counter(spelled).most_common(1)[0][0] if spelled else term
@@ -95,6 +96,7 @@ def filtered(session: ReportedSession) -> Markup:
 
 def flagged(session: ReportedSession) -> Markup:
     """Return the least trusted captions, the worst first."""
+    # The newest versions: an edited caption is shown as it was on the screens at last.
     texts = {message.id: message for message in session.captions}
     doubtful = sorted(
         (
@@ -118,6 +120,7 @@ def troubles(session: ReportedSession) -> Markup:
     """Return the troubles, the most frequent first, with their times."""
     times_s: dict[str, list[float]] = {}
     for event in session.troubles:
+        # By the whole sentence: one fault with two reasons is two rows.
         times_s.setdefault(event_text(event), []).append(session.at_s(event.utc))
     rows = sorted(times_s.items(), key=lambda row: -len(row[1]))
     return render_part(_TEMPLATE, "troubles", rows=rows, most=_PLACES)
@@ -165,6 +168,7 @@ def reviewed(session: ReportedSession) -> Markup:
         for decided in sorted(session.decisions, key=lambda decided: decided.id)
         if decided.outcome == "corrected" and decided.id in texts
     ]
+    # Only corrections are rows: the approved ones are as they stand in the transcript.
     outcomes = Counter(decided.outcome for decided in session.decisions)
     counted = ", ".join(f"{count} {outcome}" for outcome, count in outcomes.most_common())
     return render_part(
@@ -175,6 +179,7 @@ def reviewed(session: ReportedSession) -> Markup:
 def second_finals(session: ReportedSession) -> Markup:
     """Return the second translator's captions, the most different first."""
     texts = {message.id: message for message in session.captions}
+    # A session of two second translators is not split: the first one's name stands for all.
     seconds = sorted(
         (r for r in session.compares if r.id in texts and r.id in session.by_id),
         key=lambda record: record.agreement or 0.0,
@@ -205,6 +210,7 @@ def uncovered(compared: Score | None) -> Markup:
 def _heard(record: UtteranceRecord | None, message: CaptionMessage) -> list[tuple[str, str]]:
     """Return the source text in pieces; a word of the dictionary has a title, if it is found."""
     text = message.source.text
+    # An operator has changed the source: places of the old text mean nothing in it.
     if record is None or record.text != text:
         return [(text, "")]
     pieces: list[tuple[str, str]] = []
@@ -214,6 +220,7 @@ def _heard(record: UtteranceRecord | None, message: CaptionMessage) -> list[tupl
         start = fix.start + shift
         end = start + len(fix.replacement)
         shift += len(fix.replacement) - len(fix.found)
+        # A rule may have worked on another one's result; then its own place cannot be told.
         if start >= done and text[start:end] == fix.replacement:
             title = f"heard: {fix.found} (rule {fix.rule})"
             pieces += [(text[done:start], ""), (fix.replacement, title)]
@@ -222,6 +229,7 @@ def _heard(record: UtteranceRecord | None, message: CaptionMessage) -> list[tupl
 
 
 def _remarks(record: UtteranceRecord | None, message: CaptionMessage) -> Iterable[Remark]:
+    # Before the others: what a person wrote is neither a stand-in nor an unusual engine.
     if message.target.engine == "operator":
         was = record.final.text if record and record.final else ""
         yield Remark("edited", "note", f"was: {was}")

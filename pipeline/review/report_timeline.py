@@ -49,11 +49,13 @@ class ReportedSession(Session):
     @cached_property
     def troubles(self) -> list[EventRecord]:
         """The events that mean trouble."""
+        # By the timeline's colours: each red mark has its row in the table of troubles.
         return [event for event in self.events if _tone(event) == "bad"]
 
     @cached_property
     def length_s(self) -> float:
         """Seconds of audio."""
+        # Of both: after a crash one of the two files may end earlier.
         spoken = [r.end_s for r in self.utterances] + [m.end_s for m in self.captions]
         return max([self.heard_s or 0.0, *spoken])
 
@@ -98,6 +100,7 @@ def session_timeline(session: ReportedSession) -> Markup:
         if not dropped and key not in engines:
             continue  # hidden by an operator
         kind = "filtered" if dropped else f"engine-{engines[key]}"
+        # The name becomes a class of the style sheet: a file's own words must not.
         kind = kind if kind in _KINDS else "engine-other"
         words = filter_reason(record.filtered) if dropped else engines[key]
         title = f"{clock(record.start_s)} {words}: {record.text or record.raw_text}"
@@ -106,6 +109,7 @@ def session_timeline(session: ReportedSession) -> Markup:
     marks = [
         Bar(at_s, at_s + width_s, _tone(event), f"{clock(at_s)} {event_text(event)}")
         for event in session.events
+        # The right edge of the drawing says the same.
         if event.event != "end"
         for at_s in [session.at_s(event.utc)]
     ]
@@ -138,6 +142,7 @@ def _states(session: ReportedSession) -> list[Bar]:
     # The last one holds to the end of the session.
     spans = pairwise([*starts, session.length_s])
     for record, (start_s, end_s) in zip(session.health, spans, strict=True):
+        # It holds for no time: nothing comes behind it.
         if record.state == "ended":
             continue
         kind = "calm" if record.state in _QUIET else "note"
@@ -163,6 +168,7 @@ def _since(session: ReportedSession) -> list[str]:
     for before, record in pairwise(session.health):
         between = [utc for utc in changes if before.utc < utc <= record.utc]
         has_changed = (before.state, before.reason) != (record.state, record.reason)
+        # The last of several: the state is the one that it has led to.
         since.append(between[-1] if between and has_changed else record.utc)
     return since
 

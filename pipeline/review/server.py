@@ -42,7 +42,9 @@ _COOKIE = "stark-review"
 _SOUND = "/review/sound/"
 _DIGITS = 16
 _TOKEN_FIRST = (HTTPStatus.UNAUTHORIZED, "Open /review and give the token first.")
+# Together with the throttle: guessing over the network gets slow, a typing error costs a second.
 _WRONG_TOKEN_S = 1.0  # how long a wrong token's answer is held back
+# Stricter than the pages': text of a service must never run as a script here.
 _REPORT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
 
 
@@ -64,11 +66,13 @@ class _Approval(_About):
 class _Refusal(_About):
     outcome: Literal["rejected", "open"]
     reviewer: Phrase
+    # Empty, so that both kinds of decisions have the same fields for `_take`.
     source: Literal[""] = field(default="", init=False)
     target: Literal[""] = field(default="", init=False)
 
 
 _ABOUT = TypeAdapter(_About)
+# Told apart by the outcome, so that an approval without texts is refused.
 _DECISION: TypeAdapter[_Approval | _Refusal] = TypeAdapter(
     Annotated[_Approval | _Refusal, Field(discriminator="outcome")]
 )
@@ -86,6 +90,7 @@ class ReviewServer:
         """
         self._review = review
         self._settings = settings
+        # Bytes: compare_digest takes no text with other letters than ASCII.
         self._token = token.encode()
         self._taught = taught
         self._pass = secrets.token_urlsafe(
@@ -129,11 +134,13 @@ class ReviewServer:
 
     async def _answer(self, connection: ServerConnection, request: Request) -> Response | None:
         """Answer a request; None lets the socket open."""
+        # Nothing is changed by a request: decisions come over the socket only.
         if request.method not in ("GET", "HEAD"):
             return refuse(HTTPStatus.METHOD_NOT_ALLOWED, "Use GET.", {"Allow": "GET, HEAD"})
         match request.path.partition("?")[0]:
             case "/":
                 response = refuse(HTTPStatus.SEE_OTHER, "See /review.", {"Location": "/review"})
+            # Before the check of the cookie: this is where it is given.
             case "/review/enter":
                 response = await self._enter(connection, request)
             case "/review/socket" | "/review/report" if not self._let_in(request):
@@ -146,6 +153,7 @@ class ReviewServer:
                 response = self._sound(path) if self._let_in(request) else refuse(*_TOKEN_FIRST)
             case _:
                 response = self._pages.answer(request)
+        # Last, for all answers: their headers are those of GET.
         if request.method == "HEAD":
             response.body = b""
         return response
@@ -153,13 +161,16 @@ class ReviewServer:
     async def _enter(self, connection: ServerConnection, request: Request) -> Response:
         """Give a cookie for the right token; without a token, say whether one is needed."""
         given = request.headers.get("Authorization")
+        # The page asks this first: a cookie of an earlier run is worth nothing any more.
         if given is None:
             known = orjson.dumps({"known": self._let_in(request)})
             return respond(HTTPStatus.OK, known, "application/json")
         peer = connection.remote_address
         address = str(peer[0]) if peer else ""
+        # Before the token is looked at: a page of another site must not even try one.
         if _is_foreign(request, self._settings):
             return refuse(HTTPStatus.FORBIDDEN, "Ask this machine by its own name or address.")
+        # Pages quote it, since a header takes no letters beyond Latin-1.
         token = unquote(given.removeprefix("Bearer "))
         is_right = hmac.compare_digest(token.encode(errors="surrogateescape"), self._token)
         if self._attempts.is_refused(token, address, time.monotonic(), is_right=is_right):
@@ -170,11 +181,13 @@ class ReviewServer:
             await asyncio.sleep(_WRONG_TOKEN_S)  # others are served meanwhile
             return refuse(HTTPStatus.FORBIDDEN, "The token is wrong.")
         self._attempts.succeeded(address)
+        # Not Secure: in the church's own network the page is served over plain HTTP.
         cookie = f"{_COOKIE}={self._pass}; Path=/review; HttpOnly; SameSite=Strict"
         return respond(HTTPStatus.OK, b'{"known":true}', "application/json", {"Set-Cookie": cookie})
 
     def _let_in(self, request: Request) -> bool:
         try:
+            # Other programs on this host set cookies as well, and some of them break the format.
             cookie = SimpleCookie(request.headers.get("Cookie", "")).get(_COOKIE)
         except CookieError:
             return False
@@ -186,6 +199,7 @@ class ReviewServer:
     def _report(self) -> Response:
         """Return the session's report; it has its style inside and no script."""
         try:
+            # Made anew each time: it shows the decisions of the minute before.
             page = report(self._review.folder).encode()
         except SessionError as problem:
             return refuse(HTTPStatus.INTERNAL_SERVER_ERROR, str(problem))
@@ -199,6 +213,7 @@ class ReviewServer:
         if not (key.isascii() and key.isdecimal() and len(key) < _DIGITS):
             return refuse(HTTPStatus.NOT_FOUND, "There is no such sound.")
         try:
+            # A number only: no request can lead out of the session's folder.
             sound = recording_path(self._review.folder, int(key)).read_bytes()
         except OSError:
             return refuse(HTTPStatus.NOT_FOUND, "The sound of this caption was not kept.")
@@ -207,6 +222,7 @@ class ReviewServer:
     # The socket
 
     async def _serve(self, connection: ServerConnection) -> None:
+        # Before the first message: what another page decides from now on reaches this one, too.
         self._connections.add(connection)
         try:
             with suppress(ConnectionClosed):
@@ -236,8 +252,10 @@ class ReviewServer:
                 "code": problem.code,
                 "message": str(problem),
             }
+            # `broadcast` never waits: a page that has gone to sleep must not hold up others.
             broadcast([connection], orjson.dumps(message), text=True)
         else:
+            # To the sender as well: its page shows a decision as saved only when this comes.
             message = {"type": "item", "item": self._review.item(key), **self._counts()}
             broadcast(self._connections, orjson.dumps(message), text=True)
 

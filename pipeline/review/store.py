@@ -43,6 +43,7 @@ from pipeline.session.training_pairs import (
 )
 from pipeline.text.words import words
 
+# Factors are multiplied: a 0 among them would hide what the others say.
 _LEAST = 0.05
 """No factor is nothing: a caption with a church term is worth a look although all seems well."""
 _MOST_TERMS = 3
@@ -56,10 +57,12 @@ def priority(pair: Pair, heard: Sequence[Word], terms: Iterable[str]) -> float:
     `heard` are the words as recognized, with how sure the recognizer was; `terms` the church's. A
     measure that is missing is taken from the score.
     """
+    # Without a score nothing speaks for a pair: it is taken as wholly unsure.
     unsure = 1 - (pair.score if pair.score is not None else 0.0)
     apart = unsure if pair.marian_agreement is None else 1 - pair.marian_agreement
     misheard = unsure if pair.stt_confidence is None else 1 - pair.stt_confidence
     if heard and pair.stt_confidence is not None:
+        # The worst word, not the mean: one misheard name makes a sentence wrong.
         misheard = max(misheard, 1 - min(word.probability for word in heard))
     # With a space at either end, so that terms are found as whole words.
     said = f" {' '.join(words(pair.source))} "
@@ -67,6 +70,7 @@ def priority(pair: Pair, heard: Sequence[Word], terms: Iterable[str]) -> float:
     return max(_LEAST, apart) * (1 + min(count, _MOST_TERMS)) * max(_LEAST, misheard)
 
 
+# It only grows: what was decided before is there still when somebody asks who changed what.
 REVIEWED = "reviewed.jsonl"
 WORST = 20
 """Captions to look at first: as many as somebody reads who has ten minutes."""
@@ -74,6 +78,7 @@ WORST = 20
 Outcome: TypeAlias = Literal["approved", "corrected", "rejected", "open"]
 
 
+# The texts are in it even where they are unchanged: a line says all without the queue.
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reviewed:
     """A line of reviewed.jsonl: a decision about an item of the review queue."""
@@ -100,6 +105,7 @@ class Other:
     text: str
 
 
+# Both the service's texts and the decided ones: the page shows what a person has changed.
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Item:
     """An item of the review queue as the page shows it."""
@@ -150,6 +156,7 @@ class Review:
         try:
             session = Session(folder)
             _mend_pairs(session)
+            # After the mending: it is that which may write the queue.
             self._items = {item.id: item for item in _to_review(session)}
             self._words = {record.id: record.words for record in session.utterances}
             self._others = _others(session)
@@ -159,12 +166,14 @@ class Review:
                 # sync: a decision is on the disk before the page says that it is saved.
                 self._file = GrowingFile(folder / REVIEWED, sync=True, keep=True)
                 self._fit_pairs()
+        # KeyboardInterrupt as well: a lock that stays would keep the daemon from the session.
         except BaseException:
             os.close(self._lock)
             raise
 
     def close(self) -> None:
         """Unlock the session."""
+        # The lock last: until then no other program may write here.
         self._file.close()
         os.close(self._lock)
 
@@ -176,10 +185,12 @@ class Review:
     @property
     def pairs(self) -> int:
         """Number of lines of the pairs file."""
+        # Of what the file should be: it may be behind where its last write failed.
         return len(self._fitting().splitlines())
 
     def items(self) -> tuple[Item, ...]:
         """Return every item as the page shows it: those worth most, then all as they were said."""
+        # By id, which is the order of time.
         spoken = sorted(self._items)
         worst = sorted(spoken, key=self._rank)[:WORST]
         return tuple(self.item(key) for key in [*worst, *(k for k in spoken if k not in worst)])
@@ -188,6 +199,7 @@ class Review:
         """Return an item with its words and other translations."""
         queued = self._items[key]
         decided = self._decided.get(key)
+        # Also where a decision was taken back: `open` shows the service's own text again.
         text = decided if decided and decided.outcome == "corrected" else queued
         others = self._others.get(key, {}).values()
         return Item(
@@ -204,6 +216,7 @@ class Review:
             source=text.source,
             target=text.target,
             words=self._words.get(key, ()),
+            # A translator that says the same, or nothing, gives no choice.
             others=tuple(other for other in others if other.text not in ("", queued.target)),
             outcome=self._outcome(queued),
             reviewer=decided.reviewer if decided else "",
@@ -219,11 +232,13 @@ class Review:
         Raises ProtocolError (unknown-item), SessionError (session-unwritable).
         """
         queued = self._items.get(key)
+        # A page that was left open since the review of another session sends its decisions here.
         if queued is None:
             raise ProtocolError("unknown-item", f"There is no item {key} in the review queue.")
         if outcome in ("rejected", "open"):
             source, target = queued.source, queued.target
         else:
+            # The texts decide, not the button: who changes nothing has approved.
             own = (source, target) == (queued.source, queued.target)
             outcome = "approved" if own else "corrected"
         was = self._decided.get(key)
@@ -240,7 +255,9 @@ class Review:
                     target=target,
                 )
                 self._file.append(orjson.dumps(decided, option=orjson.OPT_APPEND_NEWLINE))
+                # After the append: a full disk leaves memory and file alike.
                 self._decided[key] = decided
+            # Also where nothing is new: the last attempt may have failed between the two files.
             self._fit_pairs()
 
     def _rank(self, key: int) -> float:
@@ -260,6 +277,7 @@ class Review:
         """Return the right content of the pairs file: undoubted pairs, then those decided good."""
         lines = self._pairs_file().splitlines(keepends=True)
         # A line without its end was torn by a power cut.
+        # Items of the review leave the file first: their decisions put them back, or not.
         kept = [line for line in lines if line.endswith(b"\n") and _id(line) not in self._items]
         good = (self._pair(decided) for decided in self._decided.values())
         return b"".join(kept) + b"".join(
@@ -275,12 +293,14 @@ class Review:
         if queued is None or decided.outcome not in ("approved", "corrected"):
             return None
         fields = asdict(queued)
+        # Only the queue has reasons: a pair that a person vouches for needs none.
         del fields["reasons"]
         pair = Pair(**fields)
         return replace(
             pair,
             source=decided.source,
             target=decided.target,
+            # Who has rewritten a translation has made it: no model shall be judged by it.
             engine=pair.engine if decided.target == pair.target else "operator",
             reviewer=decided.reviewer,
             reviewed_utc=decided.utc,
@@ -289,6 +309,7 @@ class Review:
 
 def _mend_pairs(session: Session) -> None:
     """Make the files of pairs, where a crash has kept the service from it."""
+    # They are written at the end of a service: a crash leaves a session without them.
     if session.utterances and not (session.folder / PAIRS).exists():
         edits = operator_edits(session.messages)
         with writing_to(session.folder):
@@ -323,6 +344,7 @@ def _to_review(session: Session) -> list[ReviewItem]:
     for pair in others:
         record = session.by_id.get(pair.id)
         excluded = record.quality.excluded if record and record.quality else ()
+        # Of what a recognizer made up nobody can say what would be right.
         is_spoken = not {"no-speech-prob", "compression-ratio"} & set(excluded)
         if pair.id not in known and is_spoken and len(words(pair.source)) >= _FEWEST_WORDS:
             reasons = pair.flags or ("low-score",)

@@ -29,6 +29,7 @@ def tag(name: str, /, *content: str, **attributes: object) -> Markup:
         for key, value in attributes.items()
         if value is not None
     )
+    # Attributes are escaped above and content by `join`: an f-string escapes nothing.
     return Markup(f"<{name}{filled}>{join(*content)}</{name}>")  # noqa: S704 - escaped above
 
 
@@ -75,6 +76,7 @@ class Lane:
 
 def timeline(length_s: float, lanes: Sequence[Lane]) -> Markup:
     """Return lanes over the time of a session."""
+    # A session without sound has a length of 0, by which positions are divided.
     length_s = max(length_s, 1.0)
     height = sum(lane.height + _LANE_GAP for lane in lanes)
     # Twelve labels fit beside each other.
@@ -118,6 +120,7 @@ def columns(
         content.append(_label(_LEFT - 10, y + 4, f"{share * top:.3g}", "end"))
         content.append(_label(_LEFT + _PLOT, y - 4, f"{share * top:.3g}", "end"))
     pitch = _PLOT / max(1, len(values))
+    # At most 60: a chart of two services would be two walls.
     width = min(60.0, pitch * 0.8)
     # Ten names fit beside each other.
     every = math.ceil(len(values) / 10)
@@ -134,6 +137,7 @@ def columns(
 
 def _steps(lane: Lane, length_s: float, top: int) -> Markup:
     floor = top + lane.height
+    # Cut off at the top: one value beyond it must not be drawn over the lane above.
     at = [(_x(s, length_s), floor - min(1.0, v / lane.top) * lane.height) for s, v in lane.steps]
     path = f"M{at[0][0]:.1f},{floor}" + "".join(
         f"V{y:.1f}H{(at[number + 1][0] if number + 1 < len(at) else _LEFT + _PLOT):.1f}"

@@ -19,6 +19,7 @@ from pipeline.records.events import (
 )
 from pipeline.records.health import RungName
 
+# Without the codes' numbers: who reviews was at the service, and knows no log-probability.
 _DOUBTS = {
     "avg-logprob": "some words may have been heard wrong",
     "no-speech-prob": "perhaps nobody spoke",
@@ -32,6 +33,7 @@ _DOUBTS = {
     "untranslated": "not translated",
     "length-ratio": "far longer or shorter than what was said",
 }
+# Reasons of two filters may have the same words: people care for what, not for which.
 _FILTERS = {
     "empty": "no words in it",
     "no-speech": "not speech",
@@ -66,6 +68,7 @@ def _by(event: SongEvent) -> str:
 def doubt(reason: str) -> str:
     """Return why a caption is in doubt; `reason` is a flag, an exclusion or a low score's."""
     name, _, limit = reason.partition(":")
+    # A code of a later version has no words here; its name is better than nothing.
     return _DOUBTS.get(name, name.replace("-", " ")) + (
         " (strong doubt)" if limit == "reject" else ""
     )
@@ -99,6 +102,7 @@ def event_text(event: EventRecord) -> str:  # noqa: PLR0911 - one for each kind
             return f"off the record; {event.captions} captions were taken out"
         case CommandEvent():
             return f"operator: {event.name}" + (f" (caption {event.id})" if event.id else "")
+    # Any event may be asked for: a new kind gets a line before it has a sentence of its own.
     values = [
         ", ".join(value) if isinstance(value, tuple) else str(value)
         for field in fields(event)
