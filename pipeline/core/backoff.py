@@ -8,7 +8,7 @@ from __future__ import annotations
 
 
 class Backoff:
-    """Counts errors in a row. Times are monotonic seconds; `resting` may be asked by any thread."""
+    """Counts errors in a row, in monotonic seconds. Any thread may ask `is_active`."""
 
     def __init__(self, *, after: int, first_s: float, most_s: float) -> None:
         """Rest after `after` errors in a row: `first_s` at first, `most_s` at most."""
@@ -36,9 +36,11 @@ class Backoff:
 
     def is_active(self, now_s: float) -> bool:
         """Whether to leave the engine alone."""
+        # No lock: this reads one value, which the failing engine's thread replaces as a whole.
         return now_s < self._until_s
 
     @property
     def is_exhausted(self) -> bool:
         """Whether it has rested and no success has come since, though it may be tried."""
+        # By the errors and not by the time: the end of a rest proves nothing yet.
         return self._failures >= self._after or self._until_s == float("inf")

@@ -37,6 +37,7 @@ class StarkError(Exception):
     key or device, and `fix` what the person can do about it (may be empty).
     """
 
+    # What scripts and systemd see. A class whose errors they must tell apart has another.
     exit_code: ClassVar[int] = 1
 
     def __init__(self, code: str, message: str, fix: str = "") -> None:
@@ -57,6 +58,7 @@ def writing(
     try:
         yield
     except OSError as error:
+        # `from None`: the message has the system's reason, and a second trace would hide it.
         raise kind(code, f"{place} cannot be written: {error.strerror or error}.", fix) from None
 
 
@@ -73,6 +75,7 @@ def reading(
     try:
         yield
     except errors as error:
+        # The text of a KeyError is the key alone, and that of a parser may have several lines.
         why = f"it lacks {error}" if isinstance(error, KeyError) else str(error).partition("\n")[0]
         why = getattr(error, "strerror", None) or why or type(error).__name__
         raise kind(code, f"{place} cannot be read: {why.rstrip('.')}.", fix) from None
@@ -166,6 +169,7 @@ def quoted(value: object, most: int = 40) -> str:
         return "a very large number"
 
 
+# By their words: most of these are a plain RuntimeError or ImportError without a number.
 NO_MEMORY: Final = re.compile(
     r"bad_alloc|out of memory|cannot allocate memory|OUT_OF_MEMORY|MemoryError|mkl_malloc"
     r"|memory allocation|failed to (map segment|allocate|mmap)|unable to allocate|mmap failed"
@@ -178,6 +182,7 @@ OpenMP and Python. There are more: `engines.memory` knows a load that could not 
 
 def without_resources(error: BaseException) -> ResourceError | None:
     """Return the error to show where the system gave no thread or no memory, None for others."""
+    # CPython has only these words for it, in a RuntimeError.
     if "can't start new thread" in str(error):
         lacks = "no further thread: its memory, or the number of its threads, is limited"
     elif (

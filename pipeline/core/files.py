@@ -52,6 +52,7 @@ def sync(path: Path) -> None:
     """Flush a file, or a folder's list of names, to the disk. Raises OSError."""
     if not _IS_POSIX and path.is_dir():
         return  # NTFS has a journal of its own for names
+    # Windows flushes only what is open for writing.
     fd = os.open(path, os.O_RDONLY if _IS_POSIX else os.O_RDWR)
     try:
         os.fsync(fd)
@@ -78,12 +79,16 @@ def try_lock(fd: int) -> bool:
     """
     try:
         if _IS_POSIX:
+            # flock and not lockf: such a lock is lost when this process closes any descriptor of
+            # the file, as `lines` does.
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         else:
+            # msvcrt locks from the position on. Later writes go to the end all the same (O_APPEND).
             os.lseek(fd, _FAR, os.SEEK_SET)
             msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
     except BlockingIOError:
         return False
+    # Windows's answer for a stretch that another process has locked.
     except PermissionError:
         if _IS_POSIX:
             raise
@@ -119,6 +124,7 @@ class GrowingFile:
                 # second write.
                 getattr(os, "fdatasync", os.fsync)(self._fd)
         except OSError:
+            # Back to the last whole piece. A shorter file needs no room, so a full disk allows it.
             with suppress(OSError):
                 os.ftruncate(self._fd, self._size)
             raise
@@ -138,6 +144,7 @@ class GrowingFile:
         # The lock is on the file, not on its name: the new file needs one before it gets the name.
         if _IS_POSIX:
             fd, size = _replace(self._path, pieces, lock=self._locked)
+            # Only now: after an error the old file is still open, and still has its name.
             os.close(self._fd)
             self._fd, self._size = fd, size
             return
@@ -148,10 +155,12 @@ class GrowingFile:
         finally:
             if self._fd < 0:
                 self._fd = _open(self._path, keep=True)
+                # Whoever has locked the file meanwhile keeps it; it is written all the same.
                 self._locked = self._locked and try_lock(self._fd)
 
     def lines(self) -> Iterator[bytes]:
         """Yield the lines that are in the file. Raises OSError."""
+        # By its name: the descriptor is open for writing only.
         with self._path.open("rb") as file:
             yield from file
 
@@ -185,6 +194,7 @@ class WholeFile:
         """Write `content`, if any. Raises OSError; then it is kept for the next attempt."""
         if self.content is not None:
             write_whole(self._path, self.content)
+            # Only now: what could not be written is tried again.
             self.content = None
 
     def close(self) -> None:
@@ -227,6 +237,7 @@ class LineFile:
 
         Raises OSError; then nothing has changed.
         """
+        # Asked first, since replacing costs a copy of the whole file and a sync.
         if any(change(line) != line for line in self.lines()):
             # The new file gets the queued lines too, so that none of them is written twice.
             self._file.rewrite(changed for line in self.lines() if (changed := change(line)))
@@ -267,6 +278,8 @@ def _replace(
 
     With `lock` it is locked before it gets its name; with `like` it has that mode and owner.
     """
+    # In the same folder: a rename is one step within one file system only. One name will do, since
+    # one thread owns the file.
     temporary = path.with_name(f"{path.name}.tmp")
     fd, size = -1, 0
     try:
@@ -281,7 +294,7 @@ def _replace(
             _write(fd, piece)
             size += len(piece)
         os.fsync(fd)  # before the rename, else a power cut can leave an empty file with this name
-        if not _IS_POSIX:
+        if not _IS_POSIX:  # Windows renames no open file
             os.close(fd)
             fd = -1
         temporary.replace(path)

@@ -26,5 +26,6 @@ def utc_now() -> str:
 
 def utc_offset_min() -> int:
     """Return by how many minutes the clock of this place is ahead of UTC now."""
+    # Asked each time: it changes twice a year where clocks are put forward.
     offset = datetime.now().astimezone().utcoffset()
     return round(offset.total_seconds() / 60) if offset else 0

@@ -18,6 +18,7 @@ from pipeline.core.resources import bundled
 
 
 def _words(line: object) -> object:
+    # What is no text goes through: pydantic then names the key, and what is expected there.
     return frozenset(line.split()) if isinstance(line, str) else line
 
 
@@ -29,6 +30,7 @@ def _by_word(table: object) -> object:
     """Turn {2 = "dos"} around: {"dos": 2}."""
     if not isinstance(table, dict):
         return table
+    # The keys of TOML are texts, also those that look like numbers.
     return {word: int(value) for value, line in table.items() for word in str(line).split()}
 
 
@@ -63,6 +65,7 @@ Pattern = Annotated[re.Pattern[str], BeforeValidator(_ignoring_case)]
 
 
 class _Table(BaseModel):
+    # A misspelt key is refused: most have a default, which would take its place in silence.
     model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
 
 
@@ -260,6 +263,7 @@ def _expanded(negation: Mapping[str, Any]) -> dict[str, Any]:
     """
     parts: dict[str, str] = {}
     for name, part in negation.get("parts", {}).items():
+        # One look-behind for each word: Python's have a fixed width.
         behind = "".join(rf"(?<!\b{word} )" for word in part) if isinstance(part, list) else part
         parts[f"{{{name}}}"] = behind
 

@@ -51,7 +51,7 @@ class Language:
 
 
 def read_languages(toml_text: str) -> dict[str, Language]:
-    """Return the languages of a file by code. Raises ValueError, TypeError for what is no entry."""
+    """Return the languages of a file by code. Raises ValueError, KeyError or TypeError."""
     document = tomllib.loads(toml_text)
     return {code: _language(code, entry) for code, entry in sorted(document.items())}
 
@@ -79,6 +79,7 @@ def language(code: str) -> Language:
 
 def words_of_all(lists: Iterable[frozenset[str]]) -> frozenset[str]:
     """Return lists of several languages as one, for what is asked before the language is known."""
+    # The first set is needed: `union` of no list at all has nothing to start from.
     return frozenset[str]().union(*lists)
 
 

@@ -63,12 +63,14 @@ async def call(
     are allowed. Raises the StarkError that the function raises, and for everything else
     `failed(what)`, where `what` is the rest of a sentence that begins with the file's name.
     """
+    # Pickle in this direction only: what a strange file has shaped is never unpickled here.
     request = pickle.dumps((limits, function, arguments, options))
     try:
         process = await asyncio.create_subprocess_exec(
             *own_python(__name__),
             stdin=PIPE,
             stdout=PIPE,
+            # Nobody would read it, and a full pipe stops whoever writes into it.
             stderr=DEVNULL,
             env=own_environment() | _ONE_THREAD,
             **APART,
@@ -76,6 +78,7 @@ async def call(
     except OSError as error:
         raise failed(f"cannot be read now: {error.strerror}") from None
     try:
+        # Beside the child's own limit of processor time, which a reader that waits never reaches.
         async with asyncio.timeout(limits.seconds):
             answer = await _exchange(process, request, limits.answer_bytes)
             status = await process.wait() if answer is not None else 0
@@ -101,6 +104,7 @@ async def _exchange(process: Process, request: bytes, most_bytes: int) -> bytes 
     while piece := await process.stdout.read(1 << 20):
         answer += piece
         if len(answer) > most_bytes:
+            # The rest is never read: `_end` kills whoever still writes it.
             return None
     return bytes(answer)
 
@@ -110,6 +114,7 @@ async def _end(process: Process) -> None:
     if process.returncode is None:
         with suppress(ProcessLookupError):
             if hasattr(os, "killpg"):
+                # The whole group, which `APART` has made: a reader may have started programs.
                 os.killpg(process.pid, signal.SIGKILL)
             else:
                 process.kill()
@@ -130,6 +135,7 @@ def _value(
         if "value" in said:
             return TypeAdapter(kind).validate_python(said["value"])
         if "class" in said:
+            # The name comes from `_said`, and every StarkError is a class of that module.
             refusal: StarkError = getattr(errors, said["class"])(*said["error"])
             raise refusal
         log.warning("not read", error=said["unforeseen"])
@@ -168,6 +174,7 @@ def main() -> None:
     try:
         said = json.dumps(_said(function, arguments, options), default=_plain).encode()
     except MemoryError:
+        # At once: a normal end runs code of libraries, which may need memory too.
         os._exit(_OUT_OF_MEMORY)
     with suppress(BrokenPipeError), os.fdopen(answer, "wb") as out:
         out.write(said)
@@ -182,8 +189,10 @@ def _said(function: Callable[..., Any], arguments: Any, options: Any) -> dict[st
         fields = (error.code, error.message, error.fix)
         return {"class": type(error).__name__, "error": fields}
     except MemoryError:
+        # Not an answer: `main` has an exit code for it, and a code needs no memory.
         raise
     except Exception as error:  # noqa: BLE001 - a strange file brings out every fault of a reader
+        # Cut: a library may quote much of the file that it could not read.
         return {"unforeseen": f"{type(error).__name__}: {error}"[:500]}
 
 
@@ -207,6 +216,7 @@ def _restrict(limits: Limits) -> None:
     for what, soft, hard in (
         (resource.RLIMIT_AS, limits.memory_bytes, limits.memory_bytes),
         (resource.RLIMIT_CPU, seconds, seconds + 1),  # at the hard limit the signal is SIGKILL
+        # Crashes are expected here, and a dump would hold gigabytes.
         (resource.RLIMIT_CORE, 0, 0),
     ):
         with suppress(OSError, ValueError):  # lower already

@@ -138,6 +138,7 @@ def sentence(name: str, fields: Mapping[str, Any]) -> str:
         # A precision of 0 (`{held:.0}`) leaves no character of a text: asked for, and not said.
         if all(said.get(key) for key in keys_of(template)):
             return _begun(template.format_map(said))
+    # Without a sentence of ours nothing is left out: this line may be an unexpected error.
     brought = ", ".join(f"{key.replace('_', ' ')} {value}" for key, value in said.items() if value)
     return _begun(f"{name}: {brought}." if brought else name)
 

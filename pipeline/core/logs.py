@@ -37,6 +37,8 @@ class _Handler(logging.Handler):
             line = self.format(record)
             if not line:  # nothing for people
                 return
+            # Read once: the screen's thread may give the terminal back meanwhile. `handle` holds a
+            # lock around all this, so lines of two threads never mix.
             if (to := self.to) is not None:
                 to(line)
             else:
@@ -63,6 +65,7 @@ def configure(level: Level, format: Format) -> None:  # noqa: A002 - the setting
     form = format if format != "auto" else "sentences" if terminal else "json"
     if form == "sentences" and level == "debug":
         form = "console"
+    # As no-color.org has it: any value but an empty one counts.
     colors = terminal and not os.environ.get("NO_COLOR")
     # People read the clock on the wall, programs compare machines.
     stamper = structlog.processors.TimeStamper
@@ -81,6 +84,7 @@ def configure(level: Level, format: Format) -> None:  # noqa: A002 - the setting
             ],
         )
     )
+    # Without `cache_logger_on_first_use`: a reload changes the loggers that exist as well.
     structlog.configure(
         processors=[
             structlog.stdlib.filter_by_level,
@@ -104,6 +108,7 @@ def configure(level: Level, format: Format) -> None:  # noqa: A002 - the setting
 
 def serving(address: str, session: Path | None = None) -> None:
     """Log the pages' address whatever the level: port 0 is known by this line only."""
+    # Whole: who reads the line may be in another folder.
     more = {"session": str(session.resolve())} if session else {}
     structlog.get_logger(_ADDRESS).info("serving", address=address, **more)
 

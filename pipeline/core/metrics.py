@@ -16,6 +16,7 @@ from pipeline.core.types import KINDS, State
 # The version is that of Prometheus' text format.
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 
+# Upper bounds of the buckets, in seconds: times within one bucket cannot be told apart later.
 _STAGE_S = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 4, 8, 16)
 _LATENCY_S = (0.1, 0.25, 0.5, 0.75, 1, 1.5, 2, 3, 4, 6, 8, 12, 20)
 _GLASS_S = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5)
@@ -47,6 +48,7 @@ class _EngineMetrics:
             key: Counter(f"stark_engine_{key}", says, ["engine"], registry=registry)
             for key, says in ENGINE_TOTALS.items()
         }
+        # By engine and key, what was told last: a gauge is removed once, a counter gets the growth.
         self._before: dict[tuple[str, str], float | None] = {}
 
     def take(self, name: str, figures: Mapping[str, float | None]) -> None:
@@ -116,6 +118,7 @@ class Metrics:
     def set_state(self, state: State) -> None:
         """Mark one state as the daemon's."""
         for each in get_args(State):
+            # The others too: a series keeps its last value until another one is set.
             self._state.labels(each).set(each == state)
 
     def utterance(

@@ -49,6 +49,7 @@ def lower_priority(niceness: int) -> None:
         return
     if hasattr(os, "nice"):
         with suppress(OSError):
+            # Relative to what the process has: two calls add up.
             os.nice(niceness)
         return
     import psutil  # noqa: PLC0415 - on Windows only, which has classes and no numbers

@@ -50,6 +50,7 @@ class Thread(threading.Thread):
         try:
             super().start()
         except RuntimeError as error:
+            # A thread that was started twice is a RuntimeError too, and stays one.
             raise (without_resources(error) or error) from None
 
     def run(self) -> None:
@@ -57,8 +58,11 @@ class Thread(threading.Thread):
         failures, began_s = 0, time.monotonic()
         while True:
             try:
+                # An end without an error is wanted: the work does not begin anew.
                 return self._work()
+            # SystemExit as well: threading lets a thread end by it without a word.
             except BaseException as error:
+                # On to `threading.excepthook`, which `watched` has replaced while a service runs.
                 if self._on_error is None:
                     raise
                 # An error of a kind that nobody expected: its trace is wanted, whoever is told.
@@ -80,6 +84,7 @@ def watched(ended: Callable[[str, BaseException], None]) -> Iterator[None]:
 
     def hook(arguments: threading.ExceptHookArgs) -> None:
         name = arguments.thread.name if arguments.thread else "a thread"
+        # The value may be missing, as `threading.ExceptHookArgs` says.
         error = arguments.exc_value or arguments.exc_type()
         ended(name, without_resources(error) or error)
 

@@ -175,6 +175,7 @@ class Transcript:
     """As corrected by the dictionary; what is translated and shown."""
     recognition: Recognition
     corrections: tuple[Correction, ...] = ()
+    # -120 is digital silence (`audio.level.FLOOR_DBFS`).
     level_dbfs: float = -120.0
     """Root mean square of the utterance's samples."""
     peak_dbfs: float = -120.0
@@ -312,15 +313,24 @@ class Comparison:
 
 
 State = Literal[
+    # Not all workers are ready yet. Which state wins where several fit: `StateAnnouncer.state`.
     "starting",
     "listening",
+    # Somebody speaks; without that it is "listening".
     "speech",
+    # An operator has stopped the captions, and the last ones stay on screen.
     "paused",
+    # Captions are held because of music, by the detector or by an operator.
     "song",
+    # Displays are dark: an operator wants it so, or it is off the record.
     "blank",
+    # The ladder has given up so much that the words come untranslated.
     "behind",
+    # The microphone sends zeros only, after it had sound: somebody has switched it off.
     "muted",
+    # The microphone is gone; it is looked for again and again.
     "no-audio",
+    # A worker's thread has ended by an error.
     "fault",
     "ended",
 ]
