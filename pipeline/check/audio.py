@@ -28,6 +28,7 @@ _MOST_CHANNELS = 8
 _FILE_S = 60.0
 """How much of an audio file is listened to; it takes no time."""
 _FIX = "See `stark-translate devices`, and set audio.device."
+# A quarter of a second: 8 blocks of 32 ms.
 _WINDOW_BLOCKS = 8
 _SPEECH_BLOCKS = 5
 """160 ms: a vowel, not a click."""
@@ -117,9 +118,11 @@ def listen(
 
 def loud_channel(file: str, detector: SpeechDetector) -> int:
     """Return the first channel of a recording that is not silent, 0 if there is none."""
+    # In recordings only: at a microphone somebody would have to speak for each channel.
     for channel in range(1, _MOST_CHANNELS + 1 if file else 1):
         source = AudioFile(Path(file), channel=channel, pace="fast")
         try:
+            # Only the level counts here, whatever the detector takes it for.
             heard = listen(source, detector, seconds=_FILE_S, threshold=1.0)
         except AudioError:  # it has no such channel
             return 0
@@ -135,6 +138,7 @@ def judge(heard: Heard, name: str) -> Passed:
     """
     summary = f"{name}: {heard.loudest_dbfs:.0f} dBFS at its loudest in {heard.seconds:.0f} s"
     spoken = heard.speech_s * SAMPLE_RATE >= _SPEECH_BLOCKS * BLOCK_SAMPLES
+    # Whatever the detector says: a preamplifier alone is louder than this.
     if heard.loudest_dbfs < NOTHING_DBFS:
         raise AudioError(
             "audio-silent",

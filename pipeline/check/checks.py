@@ -105,6 +105,7 @@ def _settings(loaded: Loaded) -> Passed:
             for code in (translate.source, narrowed.translate.target):
                 language(code)
     origins = Counter(loaded.origins.values())
+    # A Counter lets one delete what it does not have.
     del origins["built-in default"], origins[INHERITED_FROM]
     places = ", ".join(f"{origin} ({count} set)" for origin, count in origins.items())
     pair = f"{translate.source} to {' and '.join(translate.langs)}"
@@ -134,6 +135,7 @@ def _verses(settings: Settings) -> Passed:
         edition = editions.for_language(settings.translate.target, settings.church.edition)
         verse_index.load_built(settings.translate.source)
     except VersesError as error:
+        # Nothing to mend: many languages have no Bible here.
         if error.code == "verses-none":
             return Passed(f"{error.message} Verses are translated like all else.")
         return Passed(error.message, error.fix, error.code)
@@ -174,6 +176,7 @@ def _certificate(server: ServerSettings) -> Passed:
     facts = certificate.facts
     said = f"For {', '.join(facts.names) or 'no name'}, until {facts.until:%Y-%m-%d}."
     host = urlsplit(page_address(server.host, server.port)).hostname or ""
+    # The name that phones open decides whether they trust the certificate.
     opened = urlsplit(server.address).hostname or host
     if certificate.exposed:
         return Passed(said, f"Others can read the key: {certificate.exposed}", "tls-key-open")
@@ -205,6 +208,7 @@ def _port(server: ServerSettings) -> Passed:
         return Passed(f"For phones: {server.address}, as set; by its own name: {address}.")
     if server.host.startswith(_LOOPBACK):
         return Passed(f"{address}, for this machine only (phones need --host 0.0.0.0).")
+    # Bound to every address, and still only this machine has a way to it.
     if str(urlsplit(address).hostname).startswith("127."):
         return Passed(
             f"{address}: this machine is in no network.",
@@ -234,6 +238,7 @@ def _sessions(directory: Path, settings: Settings) -> Passed:
         # Exactly what the daemon does at its start.
         folder = make_folder(directory, datetime.now(UTC))
         try:
+            # With a sync: some disks take a write and fail only when it is flushed.
             probe = GrowingFile(folder / "check", sync=True)
             try:
                 probe.append(b"check\n")
@@ -247,6 +252,7 @@ def _sessions(directory: Path, settings: Settings) -> Passed:
         # A folder made by this user might be closed to the one that the service runs as.
         for folder in new:
             with suppress(OSError):
+                # It refuses a folder that is not empty, so nothing of anybody's goes.
                 folder.rmdir()
     return Passed(f"{directory.resolve()} can be written. {_SOUND[settings.session.keep_audio]}")
 
@@ -290,6 +296,7 @@ def _publish(settings: Publish) -> Passed:
 
     place = place_of(settings.nats)
     try:
+        # A loop of its own: beside a service too checks run in a thread without one.
         asyncio.run(ask())
     except PublishError as error:
         # It may come later: captions in the hall need it not.
@@ -307,6 +314,7 @@ def _output(output: Output) -> Passed:
     is_https = parts.scheme == "https"
     host, port = str(parts.hostname), parts.port or (443 if is_https else 80)
     try:
+        # Nothing is sent: a connection that is closed again shows no caption anywhere.
         with socket.create_connection((host, port), _ANSWER_S) as plain:
             if is_https:
                 ssl.create_default_context().wrap_socket(plain, server_hostname=host).close()

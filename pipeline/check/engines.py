@@ -17,6 +17,7 @@ from pipeline.core.languages import language
 from pipeline.core.resources import bundled
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines.process import factory
+from pipeline.engines.process.deaths import sentence
 from pipeline.engines.process.engine_process import (
     EngineProcess,
     RecognizerProcess,
@@ -147,6 +148,7 @@ class EngineChecks:
             if spec is not None and other.spec.is_like(spec):
                 self._translators[name] = other
                 return Passed(f"{other.name} is loaded: languages take turns at it.")
+        # Without a second try, as with the recognizer.
         translator = factory.translator_process(narrowed, spec, part, restarts=False)
         if translator is None:
             return Passed("Not asked for.")
@@ -164,9 +166,9 @@ class EngineChecks:
             f"{engine.name} ({which}) loaded in {took_s:.1f} s, "
             f"{human_size(engine.memory_bytes)}{kernels}."
         )
-        if reason := engine.degraded_reason:
+        if reason := why_degraded(engine):
             fix = f"Mend the GPU's driver, or set {_section(name)}.{_ON_GPU[role]}."
-            return Passed(f"{message} {reason[:1].upper()}{reason[1:]}", fix, "gpu-unavailable")
+            return Passed(f"{message} {reason}", fix, "gpu-unavailable")
         better = advice(model)
         return Passed(message, better, "starter-model" if better else "")
 
@@ -219,6 +221,7 @@ class EngineChecks:
             self._speaker = factory.speaker_process(self._settings, restarts=False)
             if self._speaker is None:
                 return Passed("Not asked for.")
+            # Not timed: a service loads the voice once.
             self._speaker.load()
             langs, start_s, spoken_s = speech_languages(self._settings), time.perf_counter(), 0.0
             for lang in langs:
@@ -238,6 +241,7 @@ class EngineChecks:
     def _engines(self) -> list[EngineProcess]:
         alone = [each for each in (self._recognizer, self._speaker) if each]
         every: list[EngineProcess] = [*alone, *self._translators.values()]
+        # Each once: languages may take turns at one process, whose memory counts once.
         return list({id(each): each for each in every}.values())
 
     def _recognize(self) -> Passed:
@@ -317,6 +321,7 @@ def judge(golden: Golden, name: str, text: str, lang: str, took_s: float) -> Pas
             f"{text!r} lacks {' and '.join(map(repr, missing)) or 'all words'}.",
             f"It may be made for other languages or damaged. {another(name)}",
         )
+    # Below 1 the engine is quicker than whoever speaks.
     factor = took_s / golden.duration_s
     result = (
         f"{text!r} in {took_s * 1000:.0f} ms for {golden.duration_s:.1f} s of speech, "
@@ -334,6 +339,7 @@ def _unjudged(golden: Golden, text: str, lang: str) -> Passed:
 
     Raises EngineError where it is in another language, or in another script.
     """
+    # A text that another language's golden words fit is in that language.
     others = [each for each in golden.must if not golden.missing(text, each)]
     wrong = language(others[0]).name if others else gibberish(text, lang)
     if wrong:
@@ -352,7 +358,15 @@ def _unjudged(golden: Golden, text: str, lang: str) -> Passed:
 
 
 def _quick_spec(settings: Settings) -> EngineSpec | None:
+    # With a server: what stands in for it here, since the server has checks of its own.
     return factory.local_spec(settings) or factory.partial_spec(settings)
+
+
+def why_degraded(engine: EngineProcess) -> str:
+    """Return the reason as a sentence, "" for an engine that is as it should be."""
+    # Some reasons end with another error's message, which has a full stop already.
+    reason = engine.degraded_reason.rstrip(".")
+    return f"{sentence(reason)}." if reason else ""
 
 
 def untried(lang: str) -> Passed:

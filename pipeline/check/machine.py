@@ -39,6 +39,7 @@ def _gpu(settings: Settings, found: Sequence[Gpu]) -> Passed:
     names = ", ".join(dict.fromkeys(gpu.name for gpu in found))
     if users := uses_of_gpu(settings):
         return Passed(f"{names}: for {' and '.join(users)}.")
+    # Only here: `machine` takes a second, to see how busy it is.
     wrong = judge_gpu(machine())
     message = " ".join((f"{names} is there, and no engine uses it.", *(v.message for v in wrong)))
     mend = [verdict.fix for verdict in wrong]
@@ -61,12 +62,15 @@ def uses_of_gpu(settings: Settings) -> list[str]:
 def _units() -> list[Unit]:
     """Return the timers that are installed, and the services that they start."""
     systemctl = shutil.which("systemctl")
+    # As systemd's sd_booted() asks: containers may have systemctl, and no systemd that runs.
     if systemctl is None or not Path("/run/systemd/system").is_dir():
         return []
     names = [f"{_UNIT}-{name}.timer" for name in _TIMERS]
+    # Without that of `start`: this timer starts the service itself.
     names += [f"{_UNIT}-{name}.service" for name in _TIMERS[1:]]
     try:
         asked = subprocess.run(  # noqa: S603 - our own arguments
+            # It answers for units that do not exist as well; `parse_units` leaves them out.
             [systemctl, "show", *names, f"--property={_PROPERTIES}"],
             capture_output=True,
             text=True,
@@ -83,6 +87,7 @@ def parse_units(shown: str) -> list[Unit]:
     units: list[Unit] = []
     for block in shown.split("\n\n"):
         unit = dict(line.split("=", 1) for line in block.splitlines() if "=" in line)
+        # What is not installed has the state "not-found".
         if unit.get("LoadState") == "loaded":
             units.append(unit)
     return units
@@ -110,6 +115,7 @@ def judge_timers(units: Sequence[Unit]) -> Passed:
         fix = f"systemctl enable --now {_UNIT}-{other}.timer"
         return Passed(f"{message} The timer {other} is off.", fix, "timer-off")
     for name in on:
+        # What `show` says of a service that has never run is "success" as well.
         result = by_name.get(f"{name}.service", {}).get("Result", "success")
         if result != "success":
             fix = f"journalctl -u {_UNIT}-{name} says why."
@@ -136,9 +142,11 @@ def font_checks(settings: Settings) -> tuple[Check, ...]:
 
 def _fonts(langs: Sequence[str]) -> Passed:
     """Say whether there is type for each language; without any nothing is red: phones have it."""
+    # Asked by language, since fontconfig knows which letters each one needs.
     missing = [lang for lang in langs if not _has_letters(lang)]
     if not missing:
         return Passed(f"There is type for {_named(langs)}.")
+    # Noto's letters for Chinese, Japanese and Korean are a package of their own.
     packages = {"cjk" if "CJK" in LANGUAGES[lang].script else "core" for lang in missing}
     install = " ".join(f"fonts-noto-{each}" for each in sorted(packages))
     return Passed(

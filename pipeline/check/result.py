@@ -84,12 +84,14 @@ def results(
             bad.add(check.name)  # and so what needs this one is left out too
             continue
         on_start(check)
+        # After `on_start`: it may print, or tell the console.
         start_s = time.perf_counter()
         try:
             passed = check.run()
             outcome = (True, passed.message, passed.advice, passed.code)
         except StarkError as error:  # anything else is a mistake of ours, and ends the program
             bad.add(check.name)
+            # An error's own remedy knows more than the check's.
             outcome = (False, error.message, error.fix or check.fix, error.code)
         yield Result(check.name, *outcome, round((time.perf_counter() - start_s) * 1000, 1))
 
@@ -129,10 +131,12 @@ def last_check(directory: Path, in_force: Settings | None = None) -> LastCheck |
     """
     try:
         content = (directory / FILE).read_bytes()
+        # Checked like any input: the file may be of another version, or damaged.
         kept = TypeAdapter(_Kept).validate_json(content)
     except (OSError, ValidationError):
         return None
     now = _of(in_force) if in_force and kept.settings else {}
+    # A check beside a service may have had other settings, and they may have changed since.
     differs = tuple(sorted(key for key, value in now.items() if kept.settings.get(key) != value))
     return LastCheck(utc=kept.utc, ok=kept.ok, results=kept.results, differs=differs)
 

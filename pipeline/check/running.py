@@ -14,7 +14,7 @@ import psutil
 from pipeline.check.audio import Heard
 from pipeline.check.audio import judge as judge_sound
 from pipeline.check.checks import standing_checks
-from pipeline.check.engines import another, faster, try_recognizer, try_translator
+from pipeline.check.engines import another, faster, try_recognizer, try_translator, why_degraded
 from pipeline.check.result import Check, Passed
 from pipeline.config.schema import Settings
 from pipeline.core.errors import EngineCancelledError, EngineError, ModelError
@@ -53,6 +53,7 @@ class RunningChecks:
         ask = partial(try_recognizer, "stt", recognizer, source)
         yield from self._check_engine("stt", recognizer, ask)
         every = self._settings.for_each_target()
+        # Both begin with the first target, and have the others in the order of the settings.
         for narrowed, target in zip(every, self._engines.targets, strict=True):
             translate = narrowed.translate
             found: dict[str, Translator | None] = {translate.final.engine: target.final}
@@ -85,15 +86,17 @@ class RunningChecks:
 
     def _look(self, process: EngineProcess) -> Passed:
         """Say which model runs. Raises EngineError where there is none at present."""
+        # Not waited for: a check says how it is now, and may be repeated.
         if process.pid is None:
-            message = f"{process.name} does not run: {process.degraded_reason or 'not loaded'}."
+            why = (process.degraded_reason or "not loaded").rstrip(".")
+            message = f"{process.name} does not run: {why}."
             raise EngineError("engine-gone", message, "It is started again by itself; wait.")
         model = process.spec.model
         memory = human_size(process.memory_bytes)
         message = f"{process.name} ({fingerprint(model)}) runs, {memory}."
-        if process.degraded_reason:
+        if reason := why_degraded(process):
             fix = "Start the program again before the service; if it stays so, see its log."
-            return Passed(f"{message} {process.degraded_reason}.", fix, "engine-degraded")
+            return Passed(f"{message} {reason}", fix, "engine-degraded")
         better = advice(model)
         return Passed(message, better, "starter-model" if better else "")
 
@@ -108,6 +111,7 @@ class RunningChecks:
         free = psutil.virtual_memory().available
         used = sum(engine.memory_bytes for _, engine in self._engines.by_stage())
         memory = f"The engines hold {human_size(used)}, {human_size(free)} is free"
+        # The engines are loaded: only growth during the service has to fit.
         if free < HEADROOM_BYTES:
             fix = "Close other programs, or choose smaller models."
             raise ModelError("memory-short", f"{memory}.", fix)

@@ -101,6 +101,7 @@ class Tuning:
     def steps(self, role: Role) -> list[Step]:
         """Return the steps to try for a role. Raises ModelError for its model."""
         path, layers = model_path(role, self._settings), 0
+        # Only the steps of a GPU need the number of layers.
         if role == "gemma" and self._machine.llama_gpu:
             try:
                 layers = llama.layers(path)
@@ -154,9 +155,13 @@ class Tuning:
         try:
             with closing(_engine(role, settings)) as engine:
                 engine.load()
+                # Before it is timed: an engine that is quick because it writes nonsense must not
+                # win.
                 self._check(role, engine)
                 known = self._jobs.get(role)
                 jobs = work.jobs[:known]
+                # The first trial sets how many jobs there are; a slower one may take twice as long
+                # for them.
                 patience_s = self._limit_s * (1 if known is None else _PATIENCE)
                 timing = time_jobs(jobs, engine, self._limit_s, patience_s, engine.cpu_s)
                 used = engine.memory_bytes
@@ -172,9 +177,10 @@ class Tuning:
     def _check(self, role: Role, engine: RecognizerProcess | TranslatorProcess) -> None:
         """Test the engine with the golden sentence, which warms it up too. Raises EngineError."""
         golden, translate = self._golden, self._settings.translate
-        if engine.degraded_reason:
-            raise EngineError("gpu-unavailable", f"It does not fit: {engine.degraded_reason}.")
+        if reason := engine.degraded_reason.rstrip("."):
+            raise EngineError("gpu-unavailable", f"It does not fit: {reason}.")
         lang = translate.source if role == "stt" else translate.target
+        # Nobody knows what is right in that language, so the figures have to do.
         if translate.source not in golden.text:
             return
         if isinstance(engine, RecognizerProcess):
@@ -197,6 +203,7 @@ class Tuning:
             return translating()
         with closing(_translator("marian", self._settings)) as quick:
             quick.load()
+            # The drafts of a service: Gemma guesses its tokens from them.
             return translating([quick.translate(sentence.source).text for sentence in sermon()])
 
 
@@ -216,6 +223,7 @@ def _engine(role: Role, settings: Settings) -> RecognizerProcess | TranslatorPro
     """Return the engine in a process of its own: its crash is a result like another."""
     if role != "stt":
         return _translator(role, settings)
+    # Without a restart: a crash is what this trial is to find out.
     recognizer = factory.recognizer_process(settings, restarts=False, local=True)
     if settings.stt.hotwords:
         recognizer.hotwords = Dictionary(settings).hotwords
@@ -255,6 +263,7 @@ def conclude(done: Tuning, settings: Settings, machine: Machine, *, complete: bo
     models = list(ModelLibrary.of(settings).known.values())
     flat = dict(leaves(settings.model_dump()))
     figures = {r: trial.figures for r, trial in done.chosen.items() if trial.figures is not None}
+    # Roles have no key in common, so none overwrites another's.
     chosen = {key: value for trial in done.chosen.values() for key, value in trial.values.items()}
     names = {role: model_name(role, settings) for role in figures}
     sizes = {role: _size_bytes(model_path(role, settings)) for role in figures}

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -67,3 +69,18 @@ def test_an_engine_without_a_process_is_left_to_its_one_thread(tmp_path: Path) -
     found = told(settings, engines)
     assert list(found) == ["dictionary", "sessions", "disk", "memory", "level"]
     assert found["level"].ok
+
+
+def test_why_an_engine_is_degraded_is_one_sentence(tmp_path: Path) -> None:
+    """A reason that ends with another error's message brings a full stop of its own."""
+    settings = load(flags={"session.directory": str(tmp_path)}).settings
+    engines = Engines(FakeSource(np.zeros(512, np.float32)), FakeDetector(), FakeRecognizer([]), ())
+    process = SimpleNamespace(
+        pid=1,
+        name="whisper",
+        spec=SimpleNamespace(model=tmp_path),
+        memory_bytes=5_000_000,
+        degraded_reason="on the CPU instead of the GPU: it has no driver.",
+    )
+    looked = RunningChecks(settings, engines, speaks)._look(cast("Any", process))
+    assert looked.message.endswith("runs, 5 MB. On the CPU instead of the GPU: it has no driver.")
