@@ -24,6 +24,7 @@ Value: TypeAlias = bool | int | float | str
 Tables: TypeAlias = Sequence[Mapping[str, str]]
 """A list of tables on one line, such as `translate.targets`."""
 
+# Only the usual spelling. Quoted keys and blanks within brackets are left to a person.
 _TABLE = re.compile(r"\s*\[{1,2}([A-Za-z0-9_.\-]+)\]{1,2}\s*(?:#.*)?$")
 _KEY = re.compile(
     r"""(?P<before>\s*(?P<key>[A-Za-z0-9_.\-]+)\s*=\s*)
@@ -68,7 +69,7 @@ def write(
     """
     file = file.resolve()  # a link stays one
     try:
-        # As the loader reads it: Notepad puts a mark before the text, which is left out from now on.
+        # As the loader reads it: Notepad puts a mark before the text. It is not written again.
         old = file.read_bytes().decode("utf-8-sig") if file.exists() else ""
         tomllib.loads(old)
     except OSError as error:
@@ -135,6 +136,7 @@ def _set(lines: list[str], table: str, key: str, value: str) -> None:
 
 def _says(text: str, tree: dict[str, Any]) -> bool:
     try:
+        # With the keys of [expert] in their tables: an edit may find a key in either place.
         return without_expert(tomllib.loads(text)) == tree
     except tomllib.TOMLDecodeError:
         return False

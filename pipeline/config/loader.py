@@ -103,6 +103,7 @@ def load(file: Path | None = None, flags: Mapping[str, Any] | None = None) -> Lo
     try:
         settings = Settings(**merged)
     except ValidationError as error:
+        # From the layers as they were given: `merged` has lost who set a key, and old spellings.
         wrong = {path: origin for origin, layer in layers for path, _ in leaves(layer, empty=True)}
         raise _explain(error, wrong, renewed.old_paths) from None
     # Only a key that no layer set keeps this origin.
@@ -147,6 +148,7 @@ def leaves(
 def _read(file: Path) -> dict[str, Any]:
     try:
         content = read_at_most(file, _MOST_BYTES)
+        # --config may name anything: a recording by mistake is not read to its end.
         if content is None:
             raise ConfigError(
                 "config-too-large",
@@ -344,6 +346,7 @@ def shown(path: str, value: Any) -> Any:
 
 def _place(value: str) -> str:
     parts = urlsplit(value)
+    # Without path and query too: YouTube's and Zoom's addresses have their key there.
     host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
     return f"{parts.scheme}://{host}" + (f":{parts.port}" if parts.port else "")
 

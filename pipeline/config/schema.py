@@ -84,6 +84,7 @@ class Vad(Section):
     pre_roll_ms: Annotated[int, Field(ge=0, le=2000), NEXT_UTTERANCE] = 250
     # Whisper hears 30 s at once, and pre-roll and trailing silence need room in it.
     max_utterance_s: Annotated[float, Field(ge=2, le=28), NEXT_UTTERANCE] = 12.0
+    # 0: finals only.
     partial_ms: Annotated[int, Field(ge=0, le=10_000), NEXT_UTTERANCE] = 800
 
     @field_validator("silence_ms")
@@ -111,6 +112,7 @@ class Vad(Section):
     def fitted(self, own: Mapping[str, int]) -> Vad:
         """Return these with the recognizer's own pauses, by key, where the settings name none."""
         named = {key: ms for key in _PAUSES if (ms := getattr(self, key)) >= 0}
+        # The copy is not validated: the registry has limits of its own for these.
         return self.model_copy(update={**_PAUSES, **own, **named})
 
 
@@ -263,6 +265,7 @@ class Translate(Section):
 
         Of a language that is spoken itself the source is another one.
         """
+        # A stable sort: only the target's own language moves, to the end.
         source, *also = sorted(self.spoken, key=lambda each: each == target.lang)
         own = target.model_dump(include={"partial", "final"})
         if source != self.source:  # models are of a pair of languages: the first one's are not its
@@ -278,6 +281,7 @@ class Server(Section):
 
     # Phones are let in by decision, not by default.
     host: Annotated[str, Field(min_length=1)] = "127.0.0.1"
+    # 0: any free port, which the log tells (`serving`).
     port: Annotated[int, Field(ge=0, le=65_535)] = 8765
     address: Annotated[WebAddress, LIVE] = ""
     history: Annotated[int, Field(ge=1, le=10_000), LIVE] = 200

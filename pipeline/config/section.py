@@ -28,6 +28,7 @@ def split_address(url: str, *schemes: str) -> SplitResult | None:
     """
     try:
         parts = urlsplit(url)
+        # Reading `port` raises ValueError where it is no number: such an address is none.
         is_place = parts.scheme in schemes and _is_host(parts.hostname) and parts.port != 0
     except ValueError:
         return None

@@ -131,7 +131,9 @@ def used_outputs(entries: Any, renewed: Renewed) -> Any:
                 continue
             old = {k: o for (p, k), o in renewed.outputs.items() if p == program and k != "program"}
             renewed.old_paths |= {
-                f"outputs.{len(kept)}.{key}": name for key, (_, name) in old.items()
+                # By the place in what is kept: that is how pydantic names an entry.
+                f"outputs.{len(kept)}.{key}": name
+                for key, (_, name) in old.items()
             }
             if old and program:
                 origin, keys = next(iter(old.values()))[0], ", ".join(n for _, n in old.values())
@@ -177,7 +179,9 @@ def _name_server(
     if not found or not {**base, **found}.get("url"):
         return
     servers = tree.setdefault("servers", {})
+    # Anything else is an error, which the schema names.
     if isinstance(servers, dict):
+        # The user may have a server of that name.
         while name in servers:
             name = f"{name}-own"
         servers[name], section["server"] = {**base, **found}, name
@@ -213,6 +217,7 @@ def inherit(tree: dict[str, Any]) -> list[str]:
     first = _table(tree, f"translate.{part}")
     keys = [key for key in INHERITED if key in first and key not in compare]
     if first.get("engine", _ENGINES[part]) != engine:
+        # These are of one engine only, and mean nothing to another.
         keys = [key for key in keys if key not in ("model", "server")]
     compare |= {key: first[key] for key in keys}
     return [f"translate.compare.{key}" for key in keys]

@@ -52,6 +52,7 @@ class Final(OnServer):
 
 
 def _what_is_set(self: OnServer, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+    # `Translate.into` lays the dump over what is inherited, which defaults would hide.
     return {key: value for key, value in dump(self).items() if key in self.model_fields_set}
 
 
@@ -62,6 +63,7 @@ class TargetPartial(Partial):
 
     @model_validator(mode="after")
     def _has_server(self) -> Self:
+        # By its name it takes the place of OnServer's own check.
         return self  # it may be inherited: `refuse_incomplete` looks at both together
 
 
