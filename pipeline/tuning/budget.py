@@ -238,6 +238,7 @@ _SHARE: Final = 0.55
 _CORES_FOR_DRAFT = 4
 _CORES_FOR_FINAL = 8
 """From here on a processor is quick enough for a 4B model (docs/MODELS.md)."""
+# The defaults of [translate.final].
 _CONTEXT, _BATCH = 2048, 128
 
 
@@ -263,9 +264,11 @@ def propose(
         for model in known
         if not model.is_behind_starter and all(model.can(source, target) for target in targets)
     ]
+    # Both engines or neither: a proposal has one place for the two.
     on_gpu = bool(machine.gpus) and machine.cuda and machine.llama_gpu
     gpu = max(machine.gpus, key=lambda each: each.free_bytes) if on_gpu else None
     of_gpu = known_gpu(gpu.name) if gpu else None
+    # None for a GPU that is not in the table: no pace can be told then.
     bandwidth = (of_gpu.bandwidth if of_gpu else None) if gpu else RAM_BANDWIDTH
     free = gpu.free_bytes if gpu else 0
     place = Place("here", free, machine.ram_free_bytes, bandwidth, on_gpu)

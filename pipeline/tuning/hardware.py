@@ -60,6 +60,7 @@ def parse_gpus(listed: str) -> tuple[Gpu, ...]:
     for line in listed.splitlines():
         with suppress(ValueError):  # "[N/A]", as on machines that share their memory
             name, total, free = line.rsplit(",", 2)
+            # nvidia-smi counts in MiB.
             parsed.append(Gpu(name.strip(), int(total) << 20, int(free) << 20))
     return tuple(parsed)
 
@@ -75,6 +76,7 @@ def _cores() -> int:
 
 def _processor_s() -> tuple[float, float, float]:
     """Return seconds of all cores since the start: idle, busy, and busy for this process."""
+    # Which kinds of time there are differs between systems.
     times = psutil.cpu_times()._asdict()
     idle_s = times["idle"] + times.get("iowait", 0.0)
     return idle_s, sum(s for name, s in times.items() if name not in _IDLE), time.process_time()

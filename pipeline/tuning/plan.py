@@ -99,6 +99,7 @@ def steps(role: Role, settings: Settings, machine: Machine, layers: int = 0) -> 
         if stt.local_engine != "whisper":
             # On the CPU, where it counts its threads by itself: measured as it is set.
             return [Step(({"stt.threads": stt.threads},), on_cpu=True)]
+        # What is set for a GPU, float16 say, may be impossible on the processor.
         own = stt.compute_type if stt.device == "cpu" else "int8"
         places: list[Values] = [{"stt.device": "cpu", "stt.compute_type": own}]
         if machine.cuda:
@@ -108,6 +109,7 @@ def steps(role: Role, settings: Settings, machine: Machine, layers: int = 0) -> 
     on_gpu = dict.fromkeys([0, layers // 2, -1]) if machine.llama_gpu else [0]
     # llama.cpp's threads wait by spinning, and the recognizer works at the same time.
     half = max(1, machine.cores // 2)
+    # Without Marian there is no draft to guess tokens from.
     drafts = _DRAFTS if settings.translate.partial.engine == "marian" else (0,)
     return [
         _each("translate.final.gpu_layers", list(on_gpu)),
@@ -145,6 +147,7 @@ def _each(key: str, values: Sequence[Value]) -> Step:
 def _threads(key: str, most: int, now: int) -> Step:
     """Return doubling numbers of threads up to `most`, and what is set now."""
     most = min(most, _MOST_THREADS)
+    # Doubled each time: the gain of one more thread falls with their number.
     counts = {1 << power for power in range(most.bit_length()) if 1 << power <= most}
     return Step(tuple({key: count} for count in sorted(counts | {most, now})), on_cpu=True)
 
@@ -241,6 +244,7 @@ def judge_together(figures: Mapping[Role, Figures], machine: Machine) -> Verdict
 
 def judge_memory(needs: Sequence[Need], machine: Machine) -> Verdict:
     """Judge whether the models in use fit into the free memory."""
+    # Of free memory, not of all: other programs keep what they have.
     total = sum(need.need_bytes for need in needs) + HEADROOM_BYTES
     parts = ", ".join(f"{need.name} {human_size(need.need_bytes)}" for need in needs)
     free = human_size(machine.ram_free_bytes)
@@ -305,4 +309,5 @@ def find_smaller(
         for model in known
         if model.role == role and model.size_bytes > 0 and model.size_bytes * share <= size_bytes
     ]
+    # Of those that keep up the largest one is the best.
     return max(fit, key=lambda model: model.size_bytes, default=None)

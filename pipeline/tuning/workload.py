@@ -130,6 +130,7 @@ def growing(sentence: Sentence, partial_s: float) -> list[tuple[str, bool]]:
     """Return the texts translated while a sentence is spoken, each (text so far, is it whole)."""
     # As if words were spoken at an even pace, which is near enough for a measurement.
     words, took_s = sentence.source.split(), sentence.end_s - sentence.start_s
+    # vad.partial_ms = 0 means finals only.
     partials = int(took_s / partial_s) if partial_s else 0
     heard = [round(len(words) * number * partial_s / took_s) for number in range(1, partials + 1)]
     return [(" ".join(words[:count]), False) for count in heard if count] + [
@@ -142,6 +143,7 @@ def interleaved(jobs: Sequence[T]) -> tuple[T, ...]:
 
     Finals and partials alternate as long as there are both.
     """
+    # What has no `final` of its own counts as one.
     finals = _spread([job for job in jobs if getattr(job, "final", True)])
     partials = _spread([job for job in jobs if not getattr(job, "final", True)])
     turns = [job for pair in zip(finals, partials, strict=False) for job in pair]
@@ -150,6 +152,7 @@ def interleaved(jobs: Sequence[T]) -> tuple[T, ...]:
 
 
 def _spread(jobs: Sequence[T]) -> list[T]:
+    # Of five jobs: 0, 4, 2, 1, 3.
     bits = len(jobs).bit_length()
     return [jobs[i] for i in sorted(range(len(jobs)), key=lambda i: f"{i:0{bits}b}"[::-1])]
 
