@@ -42,7 +42,7 @@ _LOWEST = 1e-4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """What is known of a final. None: not known, then it speaks neither way."""
+    """What is known of a final. A feature that is None counts neither for nor against it."""
 
     quick_mean: float | None = None
     """Mean log-probability of the final's tokens in the quick translator."""
@@ -132,8 +132,8 @@ class Judge:
     def judged(self, final: Caption) -> Caption:
         """Return a final with how likely it is wrong, where there is anything to judge it by.
 
-        Of one that the quick translator made alone the rules tell, and one of them is enough; of
-        one that it has no opinion of, and did not make, nothing does.
+        A final that the quick translator made alone is doubtful as soon as one rule finds a fault.
+        One that it neither made nor has an opinion of is not judged.
         """
         is_alone = _is_alone(final)
         # Without any evidence the model would tell the mean of the captions that it is fitted to.

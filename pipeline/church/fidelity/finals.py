@@ -30,7 +30,7 @@ _MEASURES = re.compile(
     r"pieds|pouces?|milles|livres?|onces?|degrés|coudées?|verges?)\b",
     re.IGNORECASE,
 )
-"""Who says so many miles may be translated with so many kilometres."""
+"""Beside one of these units another number may be right: miles become kilometres."""
 _NEAR = 60
 """Characters behind a reference in which the rest of its numbers may stand."""
 _SMALL = 100
@@ -316,7 +316,8 @@ def kept(
         # A small letter elsewhere: one of the two was translated, and nobody could tell which.
         is_certain = name.lower() not in said and (
             is_first
-            or tokens.word(at) in known
+            # With its accents, as the names of the service have them.
+            or name.lower() in known
             or tokens.word(at - 1) in words.titles
             or _is_name(tokens, at + 1)
         )

@@ -238,9 +238,9 @@ def _equal(said: Quantity, other: Quantity) -> bool:
     if said.kind == "time" and other.kind == "time":
         return said.value == other.value
     if "time" in (said.kind, other.kind):
-        time, plain = (said, other) if said.kind == "time" else (other, said)
+        time, bare = (said, other) if said.kind == "time" else (other, said)
         # "At three" may be said as a bare number: the full hour, of any half of the day.
-        return time.value % 60 == 0 and time.value // 60 == plain.value % 12
+        return time.value % 60 == 0 and time.value // 60 == bare.value % 12
     return said.value == other.value
 
 

@@ -136,7 +136,7 @@ def _french_minutes(
         return (30 if after in words.half else 15), at + 2
     is_before = joint in words.to
     # "Moins le quart", "moins un quart", "moins vingt": the article is passed over.
-    first = at + (is_before + (after in ("le", "un")) if is_before else 0)
+    first = at + (1 + (after in ("le", "un")) if is_before else 0)
     if is_before and tokens.word(first) in words.quarter:
         return -15, first + 1
     number = read(tokens, first, lang)

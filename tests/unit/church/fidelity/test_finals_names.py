@@ -58,3 +58,12 @@ def test_a_name_that_is_said_as_a_word_too_is_left_alone(glossary: Glossary) -> 
 
 def test_a_language_without_words_for_names_is_left_alone() -> None:
     assert kept("Frau Grace kam.", "La gracia vino.", ("de", "es")) == ("La gracia vino.", [])
+
+
+def test_a_name_of_this_service_is_known_with_its_accents() -> None:
+    terms = parse_terms('[[term]]\nsay = "noel"\nwrite = "villancico"\n', "test")
+    glossary = compile_glossary(terms, "es")
+    said, written = "Today Noël read the psalm.", "Hoy el villancico leyó el salmo."
+    assert (
+        kept(said, written, ("en", "es"), glossary, known={"noël"})[0] == "Hoy Noël leyó el salmo."
+    )
