@@ -47,6 +47,7 @@ class ModelComparison:
     new: str
     old_sha256: str
     new_sha256: str
+    # Kept beside the verdict: a later version may judge the same figures otherwise.
     measured: tuple[Measured, ...]
     old_ms: Spread | None
     """Wall time of an answer, both in turns; ratios only mean something."""
@@ -58,6 +59,7 @@ class ModelComparison:
     """The verdict in plain sentences; empty in comparisons of earlier versions."""
     prompt: str = ""
     """How a new Gemma was asked; "" is as the settings say."""
+    # Kept, since a short trial is no proof; earlier versions did not write it.
     at_most: int = 0
     """Sentences or utterances that each set was cut to; 0 is all of them."""
 
@@ -83,6 +85,7 @@ def compare_translators(
         raise _nothing()
     settings = [_with(loaded, role, model) for model in models]
     if prompt:
+        # Only the new one: the old one is asked as it is in service.
         settings[1] = _with(loaded, role, models[1], prompt)
     engines = [_translator(each, role) for each in settings]
     # Both before the first answer: a load in between would slow only one of them.
@@ -91,6 +94,7 @@ def compare_translators(
     times: tuple[list[float], list[float]] = ([], [])
     measured: list[Measured] = []
     for each in sets:
+        # Of one set at a time: a set's sentences are resampled among themselves only.
         texts: tuple[list[str], list[str]] = ([], [])
         for number, sentence in enumerate(each.sentences):
             # Each goes first every other time: what slows the machine slows both alike.
@@ -133,6 +137,7 @@ def compare_recognizers(
     times: tuple[list[float], list[float]] = ([], [])
     heard: tuple[list[str], list[str]] = ([], [])
     for number, spoken in enumerate(sound):
+        # Outside the measured time: reading is the same for both.
         pcm = read_audio(spoken.file)
         for side in (0, 1) if number % 2 else (1, 0):
             began_s = time.perf_counter()
@@ -161,6 +166,7 @@ def _measured_sound(
 ) -> list[Measured]:
     """Return the measures of each set: words, and terms where there are any."""
     found = []
+    # In the order of the sets: a table is easier to compare with the last one.
     for name in dict.fromkeys(spoken.set for spoken in sound):
         chosen = [n for n, spoken in enumerate(sound) if spoken.set == name]
         # Taken from 100, so that more is better, as it is with translations.
@@ -192,6 +198,7 @@ def read_comparisons(data: DataFolder) -> list[ModelComparison]:
 
 def weights_of(model: Path) -> Path:
     """Return the file of weights of a model: itself, or model.bin in its folder."""
+    # CTranslate2 always names it so.
     return model / "model.bin" if model.is_dir() else model
 
 
@@ -204,6 +211,7 @@ def _comparison(
 ) -> ModelComparison:
     verdict, reasons = advise(measured)
     hashes = [
+        # Of the file, since names may be given again: `deploy` asks for this very content.
         sha256(weights_of(resolve(role, model, ModelLibrary.of(each))))
         for model, each in zip(models, settings, strict=True)
     ]
@@ -231,6 +239,7 @@ def _with(loaded: Loaded, role: Role, model: str, prompt: str = "") -> Settings:
         flags |= {"translate.final.engine": "gemma", "translate.final.deadline_s": 60}
     if prompt:
         flags["translate.final.prompt"] = prompt
+    # As flags over the same file: all other settings stay those of the service.
     return load(loaded.file, flags).settings
 
 
@@ -254,6 +263,7 @@ def _timed(engine: Translator, source: str) -> tuple[str, float]:
 def _heard(engine: Recognizer, pcm: Any) -> str:
     try:
         return engine.recognize(pcm, final=True).text
+    # An empty text counts as all words missed, as it would in a service.
     except EngineError:
         return ""
 

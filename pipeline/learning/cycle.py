@@ -33,13 +33,17 @@ from pipeline.session.reader import JOURNAL, sessions
 from pipeline.session.resume import in_use
 
 FOCUS = "focus.json"
+# Longer than a silent prayer or a long song, so that neither lets a training begin.
 QUIET_S = 1800.0
 """A machine that is always on has a session open; a service is going on where captions come."""
+# A service has the processor so many seconds after its first caption, at the latest.
 _LOOK_S = 5.0
+# An error of that command ends with 1 as well: here the two cannot be told apart.
 _WORSE = 1
 """How `learn compare` ends where the new model is to be left."""
 
 
+# Both counts: one of two misheard weighs less than ten of twenty, at the same share.
 @dataclass(frozen=True, slots=True)
 class TermFocus:
     """A church term and how often it was said and misheard."""
@@ -96,6 +100,7 @@ class Step:
 def plan(settings: Settings, data: Path, *, train: bool) -> list[Step]:
     """Return the steps of a cycle; with `train` also those of each role in `learn.train`."""
     learn, at = settings.learn, ("--data", str(data))
+    # In this order: what is chosen for review comes from what was just collected.
     steps = [Step(("learn", "collect", *at)), Step(("learn", "focus", *at))]
     if not train:
         return steps
@@ -125,13 +130,16 @@ def run(
     `options` go with each command; `directory` is where sessions are. A step that fails leaves the
     others. Raises LearningError `service-running`: a service is going on, or has begun.
     """
+    # Before the first step as well: `collect` reads the files that a service writes.
     _require_quiet(directory)
     failed = []
     for step in steps:
         on_step(step)
+        # Processes of their own: what a trainer has in memory is given back when its step ends.
         code = _run([sys.executable, "-m", "pipeline", *step.words, *options], directory)
         # The old model being better is a result; the cycle has done its work.
         if code and not (step.may_say_no and code == _WORSE):
+            # The next ones go on: a Marian that cannot be trained says nothing of a recognizer.
             failed.append(step)
     return failed
 
@@ -145,6 +153,7 @@ def is_serving(directory: Path, now_s: float | None = None) -> bool:
         try:
             if in_use(journal) and now_s - journal.stat().st_mtime < QUIET_S:
                 return True
+        # Its folder may be deleted between the listing and this look.
         except OSError:
             continue
     return False
@@ -190,9 +199,11 @@ def _run(command: Sequence[str], directory: Path) -> int:
         ["nice", "-n", "19", *command],  # noqa: S607 - of every Linux
         # A group of its own: whatever a command has started ends with it.
         start_new_session=True,
+        # Else lines of the steps would come into the log only when each has ended.
         env=os.environ | {"PYTHONUNBUFFERED": "1"},
     )
     try:
+        # Looked at while it runs: people do not end a training before they begin a service.
         while True:
             try:
                 return process.wait(_LOOK_S)
@@ -207,6 +218,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     if process.poll() is None:
         # Its number is its group's too, since it began one.
         os.killpg(process.pid, signal.SIGTERM)
+        # Waited for: a trainer writes its checkpoint on SIGTERM, and needs time for that.
         process.wait()
 
 
@@ -222,6 +234,7 @@ _TERMS = 8
 
 def find_focus(pairs: Sequence[LearningPair], utc: str) -> Focus:
     """Return what to look at next, of all pairs that were collected."""
+    # What people have looked at needs no second look.
     scored = [pair for pair in pairs if pair.source == "auto"]
     return Focus(
         utc=utc,
@@ -237,6 +250,7 @@ def terms_misheard(pairs: Iterable[LearningPair]) -> tuple[Counter[str], Counter
     said, misheard = Counter[str](), Counter[str]()
     for pair in pairs:
         said.update(pair.terms)
+        # Against the text as recognized: in the corrected one no term is ever missing.
         heard = set(terms_in(pair.heard, pair.terms))
         misheard.update(term for term in pair.terms if term not in heard)
     return said, misheard

@@ -63,9 +63,11 @@ def figures(folder: Path, found: Harvest | None = None) -> ServiceFigures:
     shown = session.shown
     decided = [each for each in read_decisions(folder).values() if each.outcome != "open"]
     took = spread(record.last_syllable_to_final_ms for record in shown)
+    # By the words of the report, so that both pages say the same of a service.
     grades = Counter(GRADES[record.quality.decision] for record in shown if record.quality)
     lengths = {record.id: record.end_s - record.start_s for record in shown}
     estimates = [record.quality.parts.estimate for record in shown if record.quality]
+    # Without lost microphones, which a report counts among the troubles.
     troubles = [event for event in session.events if isinstance(event, FaultEvent | BrokenEvent)]
     return ServiceFigures(
         name=folder.name,
@@ -98,6 +100,7 @@ def dashboard(folders: Sequence[Path], data: DataFolder) -> str:
             told = figures(folder, data.harvest(folder.name) if collected else None)
             if told.captions:  # a start that failed is no service
                 services.append(told)
+        # Told on the page: one damaged session must not hide all the others.
         except SessionError as error:
             unread.append(str(error))
     return render_page(
@@ -155,6 +158,7 @@ def _charts(services: Sequence[ServiceFigures]) -> list[tuple[str, str, object]]
         (
             "What went wrong",
             "Faults of each service; its report names them.",
+            # None instead of 0: a service without faults has no column.
             [float(each.faults) or None for each in services],
             5.0,
             None,
@@ -164,10 +168,12 @@ def _charts(services: Sequence[ServiceFigures]) -> list[tuple[str, str, object]]
     made: list[tuple[str, str, object]] = [
         (title, says, columns(list(zip(names, values, strict=True)), top, title, goal))
         for title, says, values, top, goal in told
+        # A chart without a single column would look like a fault of the page.
         if any(value is not None for value in values)
     ]
     estimates = [value for each in services for value in each.estimates]
     if estimates:
+        # 1.0 itself belongs to the last bin, which would be number 10.
         counts = Counter(min(_BINS - 1, int(value * _BINS)) for value in estimates)
         bins: list[tuple[str, float | None]] = [
             (f"{number / _BINS:.1f}", float(counts[number])) for number in range(_BINS)
@@ -179,6 +185,7 @@ def _charts(services: Sequence[ServiceFigures]) -> list[tuple[str, str, object]]
 
 def _terms(found: Harvest) -> float | None:
     """Return the share of the church's words that were misheard, of what was reviewed."""
+    # Only there is the text what was really said; elsewhere it is what was recognized.
     said, misheard = terms_misheard(pair for pair in found.pairs if pair.source == "review")
     return misheard.total() / said.total() if said else None
 
@@ -191,5 +198,6 @@ def _wer(session: Session, decided: Sequence[Reviewed]) -> float | None:
         # Of a rejected one nobody has said what was really spoken.
         if each.outcome in ("approved", "corrected") and (record := session.by_id.get(each.id))
     ]
+    # Over all words together: the mean of captions would be ruled by the short ones.
     rate = word_error_rate((said, heard) for said, heard in pairs if said.strip())
     return None if rate is None else round(rate, 4)

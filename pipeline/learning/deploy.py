@@ -28,7 +28,9 @@ from pipeline.models.registry import KEYS, Role
 DEPLOYED = "deployed.jsonl"
 SOURCE = "learn deploy"
 """What a deployed model's manifest says of where it came from."""
+# No separator, and no dot in front: the name becomes a folder beside those of other models.
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
+# Left free: a disk that is full to the last byte would stop the records of the next service.
 _SPARE_BYTES = 200_000_000
 
 
@@ -40,6 +42,7 @@ class Deployment:
     role: Role
     name: str
     sha256: str
+    # Values and not only the model's name: a prompt may have changed with it.
     before: Mapping[str, str]
     after: Mapping[str, str]
     rollback: bool = False
@@ -80,6 +83,7 @@ def deploy(
         _require_verdict(told)
     prompt = prompt or (told.prompt if told else "")
     store = ModelLibrary.of(loaded.settings)
+    # Before the key: a config.toml that names a model which is not there ends the next start.
     _copy(store, role, model, name, on_bytes)
     after = {KEYS[role]: name} | ({"translate.final.prompt": prompt} if prompt else {})
     return _switch(data, config, loaded, role=role, name=name, digest=digest, after=after)
@@ -115,6 +119,7 @@ def rollback(loaded: Loaded, data: DataFolder, role: Role) -> Deployment:
         raise LearningError("nothing-deployed", message, f"Set {KEYS[role]} in config.toml.")
     last = left[-1]
     config = _config(loaded)
+    # No hash: what was in use before may be a starter, a path or a name of the store.
     name = last.before.get(KEYS[role], "")
     return _switch(
         data, config, loaded, role=role, name=name, digest="", after=last.before, taken_back=True
@@ -129,6 +134,7 @@ def read_deployments(data: DataFolder) -> list[Deployment]:
 def _told(data: DataFolder, role: Role, digest: str) -> ModelComparison | None:
     """Return the last comparison of a model as the new one."""
     every = reversed(read_comparisons(data))
+    # The newest one counts: a second comparison may have had more sentences.
     return next((each for each in every if (each.role, each.new_sha256) == (role, digest)), None)
 
 
@@ -160,6 +166,7 @@ def _copy(
         # What an attempt left there that was cut off.
         shutil.rmtree(place, ignore_errors=True)
         place.mkdir(parents=True)
+        # Before the first byte: a copy that fails after minutes has filled the disk meanwhile.
         wanted = sum(file.stat().st_size for file in files)
         if shutil.disk_usage(place).free < wanted + _SPARE_BYTES:
             raise LearningError(
@@ -183,10 +190,12 @@ def _copy(
 def _stored(file: Path, root: Path, place: Path, on_bytes: Callable[[int], None]) -> StoredFile:
     target = place / file.relative_to(root)
     target.parent.mkdir(parents=True, exist_ok=True)
+    # The content only: rights and owner of a trainer's file may keep the daemon from reading it.
     shutil.copyfile(file, target)
     size = target.stat().st_size
     on_bytes(size)
     path = file.relative_to(root).as_posix()
+    # Of the copy: a hash of the original would not show what the copying has broken.
     return StoredFile(path=path, size_bytes=size, sha256=sha256(target))
 
 
@@ -219,6 +228,7 @@ def _switch(
         role=role,
         name=name,
         sha256=digest,
+        # What is in force and not what is in the file: there a key may be missing.
         before={key: str(now[key]) for key in after},
         after=after,
         rollback=taken_back,

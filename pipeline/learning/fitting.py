@@ -35,11 +35,13 @@ USUAL = 20
 def is_enough(decided: Sequence[tuple[T, bool]]) -> bool:
     """Whether there are enough decisions (value, is wrong), and of both kinds."""
     wrong = sum(is_wrong for _, is_wrong in decided)
+    # Both kinds: of a hundred right ones nothing can be learnt about wrong ones.
     return len(decided) >= ENOUGH and min(wrong, len(decided) - wrong) >= FEWEST
 
 
 def parted(decided: Sequence[tuple[T, bool]]) -> tuple[list[tuple[T, bool]], list[tuple[T, bool]]]:
     """Return the decisions to fit to, and the third of each kind that is held out."""
+    # Sorted by kind first, so that every third is a third of the wrong ones, too.
     ordered = sorted(decided, key=lambda each: each[1])
     return [each for n, each in enumerate(ordered) if n % 3], ordered[::3]
 
@@ -53,6 +55,7 @@ def fit(evidence: Sequence[Evidence], wrong: Sequence[bool], ridge: float = 1.0)
     known = ~np.isnan(rows)
     counts = known.sum(axis=0)
     mean = np.where(known, rows, 0.0).sum(axis=0) / np.maximum(counts, 1)
+    # The unknown becomes the mean: it moves no judgement either way.
     centred = np.where(known, rows - mean, 0.0)
     scale = np.sqrt((centred**2).sum(axis=0) / np.maximum(counts, 1))
     # A feature that never varies would be divided by 0.
@@ -62,6 +65,7 @@ def fit(evidence: Sequence[Evidence], wrong: Sequence[bool], ridge: float = 1.0)
     weights = np.zeros(x.shape[1])
     # The bias is not kept small: it says how common mistakes are, which may be very little.
     penalty = np.diag([ridge] * (x.shape[1] - 1) + [1e-9])
+    # Limited: of classes that a line parts the steps may never get small.
     for _ in range(30):
         # Clipped: with classes that a line parts, weights grow until exp overflows.
         p = 1 / (1 + np.exp(-np.clip(x @ weights, -30, 30)))
@@ -94,8 +98,10 @@ def auc(scores: Sequence[float], wrong: Sequence[bool]) -> float:
             start = end
     is_wrong = np.array(wrong)[order]
     positive, negative = int(is_wrong.sum()), int((~is_wrong).sum())
+    # Without a pair nothing can be told apart, which is what chance would do.
     if not (positive and negative):
         return 0.5
+    # Mann and Whitney's U: the ranks of the wrong ones, less those that they have among themselves.
     total = float(ranks[is_wrong].sum())
     return (total - positive * (positive + 1) / 2) / (positive * negative)
 
@@ -111,6 +117,7 @@ def lowest_bar(decided: Sequence[tuple[float, bool]], most_wrong: float) -> floa
         wrong += is_wrong
         # Of equal scores all pass or none.
         ends = count == len(ranked) or ranked[count][0] < score
+        # The last one that holds: further down more pass, and the share may fall again.
         if ends and wrong <= most_wrong * count:
             found = score
     return found
@@ -133,6 +140,7 @@ class FittedJudge:
     @property
     def is_better(self) -> bool:
         """Whether it is worth using."""
+        # Held-out ones only, for both: what a judge was fitted to it always knows better.
         return self.auc > self.auc_in_use
 
 
@@ -146,6 +154,7 @@ def reviewed(folders: Iterable[Path]) -> list[tuple[Evidence, bool]]:
         decisions = read_decisions(folder)
         for record in Session(folder).shown:
             decided = decisions.get(record.id)
+            # Only finals with an opinion: others the judge does not see in a service.
             if decided and decided.outcome != "open" and record.opinion is not None:
                 found.append((evidence_of_record(record), decided.outcome != "approved"))
     return found

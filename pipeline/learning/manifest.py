@@ -17,6 +17,7 @@ from pipeline.core.files import write_whole
 from pipeline.core.formats import utc_now
 from pipeline.models.library import digest, nobody
 
+# Those whose version changes what a step makes.
 _LIBRARIES = (
     *("ctranslate2", "faster-whisper", "gguf", "llama-cpp-python", "numpy", "peft", "sacrebleu"),
     *("sentencepiece", "torch", "transformers"),
@@ -58,6 +59,7 @@ def describe(path: Path) -> dict[str, Any]:
 
 def sha256(path: Path) -> str:
     """Return the hash of a file's content, in hexadecimal. Raises OSError."""
+    # In pieces: weights are larger than the memory of some machines.
     return digest(path, "sha256", nobody)
 
 

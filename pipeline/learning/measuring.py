@@ -36,6 +36,7 @@ class SentenceSet:
 
     name: str
     sentences: tuple[Sentence, ...]
+    # By place and not by text: `few_sentences` thins both out in the same way.
     meanings: tuple[Meaning, ...] = ()
     """Of each sentence, what a translation has to say, where somebody has written that down."""
 
@@ -60,8 +61,10 @@ def sentence_sets(
     speech with their terms, of modern preaching, and of the benchmark of meaning, and `more` files
     of pairs by name. Raises LearningError, UsageError.
     """
+    # Never trained on, so that a model which has learnt by heart gains nothing here.
     held_out = [pair for pair in data.pairs() if is_held_out(pair)]
     sets = [SentenceSet(OWN_SERMONS, _sentences("sermon", held_out, langs))]
+    # The other files that ship are of the same languages.
     if langs in FILES:
         gate = read_gate(None, *langs)
         sets += [

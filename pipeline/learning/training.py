@@ -21,6 +21,7 @@ from pipeline.models.registry import Role
 
 _CHECKOUT = Path(__file__).resolve().parents[2]
 _TRAINERS = "training"
+# What the trainers import: a missing one is told before anything has begun.
 _PACKAGES = ("torch", "gguf", "safetensors", "peft", "transformers")
 _NEEDED: Mapping[str, tuple[str, str, str]] = {
     "translator": ("mix-missing", "train.jsonl", "Run `stark-translate learn mix` first."),
@@ -46,6 +47,7 @@ class TrainingOrder:
     """Checkpoints, and at the end `model`."""
     minutes: float
     """In all, earlier runs included."""
+    # One by default: a service that begins meanwhile needs the others.
     threads: int = 1
     more: tuple[str, ...] = ()
     """Further options of the trainer."""
@@ -65,6 +67,7 @@ def commands(order: TrainingOrder) -> list[list[str]]:
     told += ["--minutes", f"{order.minutes:g}", "--threads", str(order.threads), "--no-compile"]
     told += order.more
     target = ("--target", order.target)
+    # The trainers refuse to write over one: it may be days of work.
     if (out / "checkpoint.pt").exists():
         told.append("--resume")
     levels = ("--levels", order.levels) if order.levels else ()
@@ -117,8 +120,10 @@ def train(
     """
     require_trainers(checkout)
     code, name, fix = _NEEDED["stt" if order.role == "stt" else "translator"]
+    # Here and not in the trainer, which loads torch before it could find out.
     if not (order.material / name).is_file():
         raise LearningError(code, f"There is no {name} in {order.material}.", fix)
+    # In processes one after the other: the converter needs the memory that the trainer had.
     for command in commands(order):
         _run(command, checkout, on_line)
     return order.out / "model"
@@ -158,6 +163,7 @@ def _run(command: Sequence[str], checkout: Path, on_line: Callable[[str], None])
         for line in process.stdout or ():
             last = line.strip() or last
             on_line(line.rstrip())
+    # After the block: only at its end the process has been waited for.
     if process.returncode:
         raise LearningError(
             "training-failed",

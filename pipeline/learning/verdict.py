@@ -28,7 +28,9 @@ ENOUGH = 30
 MOST_LOSS = 1.0
 """Points of chrF++ that the lower end of the interval may lie below the old model."""
 _OWN = (OWN_SERMONS, OWN_SOUND)
+# Sets that no training mix contains: what is lost there no church would notice in its own.
 _GUARDED = (GENERAL, PREACHING)
+# One measure of them: with several, chance alone would often forbid a good model.
 _GUARD = "chrF++"
 _SETS = {
     OWN_SERMONS: "your own sermons",
@@ -77,6 +79,7 @@ class Measured:
 
 def advise(measured: Sequence[Measured]) -> tuple[Advice, tuple[str, ...]]:
     """Return what to do, and the figures that speak for it."""
+    # One is enough: a gain elsewhere does not make up for a loss that listeners hear.
     against = [each for each in measured if each.speaks_against]
     told = against or [each for each in measured if each.decides and is_better(each)]
     reasons = tuple(
@@ -84,6 +87,7 @@ def advise(measured: Sequence[Measured]) -> tuple[Advice, tuple[str, ...]]:
         f" ({each.difference.low:+.1f} to {each.difference.high:+.1f})"
         for each in told
     )
+    # Nothing measured is no praise: the model in use has at least been in use.
     is_measured = any(each.decides for each in measured)
     return ("keep" if against or not is_measured else "deploy"), reasons
 
@@ -120,6 +124,7 @@ def in_words(measured: Sequence[Measured]) -> list[str]:
     for each in gains:
         of, unit = _SETS.get(each.set, each.set), _MEASURES.get(each.measure, each.measure)
         told.append(f"Better: {of}, by {each.difference.difference:.1f} {unit}.")
+    # By set: its measures are all of the same sentences, and would say the same.
     few = {each.set: each.count for each in measured if not each.decides}
     return told + [
         f"Of {_SETS.get(name, name)} only {count} {'was' if count == 1 else 'were'} measured: "

@@ -28,7 +28,9 @@ from pipeline.text.sentences import is_ended
 from pipeline.text.words import WORD
 
 START = 0.85
+# Told apart from other obstacles: an operator's edit does not remove these two.
 HALF, MISHEARD = "half a sentence", "perhaps misheard"
+# With a lower share a bar would need far more reviews before it could be fitted.
 MOST_WRONG = 0.03
 """Share of what is accepted."""
 _BEST = 0.4
@@ -65,6 +67,7 @@ def obstacle(record: UtteranceRecord, text: str, following: UtteranceRecord | No
     `text` is the source after edits and review, `following` the next utterance.
     """
     unchanged = text == record.text
+    # First: half a sentence stays half, however surely it was heard and translated.
     if _is_half(text, following.text if following else ""):
         return HALF
     # The recognizer's doubt is about what it heard: who has rewritten it has heard it better.
@@ -99,6 +102,7 @@ def find_bars(
     scores: dict[str, list[float]] = {}
     for pair in pairs:
         if pair.source == "auto" and pair.quality_score is not None:
+            # Counted as 0, not left out: the best 40 % are those of all captions.
             score = 0.0 if pair.obstacle else pair.quality_score
             scores.setdefault(pair.translator, []).append(score)
     decided: dict[str, list[tuple[float, bool]]] = {}
@@ -112,6 +116,7 @@ def find_bars(
 
 def with_bar(pair: LearningPair, bars: Mapping[str, Bar]) -> LearningPair:
     """Return a pair with the status that its translator's bar gives it; a person's stays."""
+    # A person has decided: no figure overrules that.
     if pair.source != "auto" or pair.status == "rejected":
         return pair
     bar = bars.get(pair.translator)
@@ -134,6 +139,7 @@ def without_contradictions(pairs: Sequence[LearningPair]) -> list[LearningPair]:
     for pair in pairs:
         if pair.status == "accepted":
             told = by_source.setdefault((pair.target_lang, pair.key[0]), {})
+            # True as soon as one person has said so: that translation stands against all scores.
             told[pair.key[1]] = told.get(pair.key[1], False) or pair.source != "auto"
     made = []
     for pair in pairs:
@@ -150,6 +156,7 @@ def read_bars(path: Path) -> dict[str, Bar]:
     """Return the bars of the last collection; none where there are none, or of an old version."""
     try:
         return parse_json(_READ, path.read_bytes()) if path.exists() else {}
+    # Not an error: without the old bars the lowest ones hold, and reviews find theirs again.
     except (OSError, ProtocolError):
         return {}
 
@@ -189,6 +196,7 @@ def _bar(
 
     if is_enough(decided):
         fitted = lowest_bar(decided, MOST_WRONG)
+        # None: even the best-scored are too often wrong, so that other bars have to do.
         if fitted is not None:
             return bar(fitted, f"at most {MOST_WRONG:.0%} of what was reviewed is wrong above it")
     if shipped is not None:

@@ -69,6 +69,7 @@ class Collected:
     new: tuple[str, ...]
     """Sessions that were read, or read again."""
     unchanged: int
+    # With reasons: a service that silently gives nothing would be missed months later.
     skipped: tuple[Skipped, ...]
     sessions: int
     """In the data folder, those included that are no longer on disk."""
@@ -128,6 +129,7 @@ def collect(
         name = folder.name
         on_session(name)
         before = ledger.get(name)
+        # Before anything is read: a session that is being written is half.
         if why := _hindrance(folder):
             skipped.append(Skipped(name, why))
             # Until what was said off the record is out of its files, nothing of it stays here.
@@ -138,6 +140,7 @@ def collect(
             continue
         speaker = settings.speaker or (before.speaker if before else "")
         try:
+            # By content: a copy from a backup has new dates and the same words.
             inputs = {f: sha256(folder / f) for f in _INPUTS if (folder / f).exists()} | _FORM
             # The speaker as well: a session that is told who spoke is read again.
             if before and name in stored and (before.inputs, before.speaker) == (inputs, speaker):
@@ -148,9 +151,11 @@ def collect(
             # What was collected of it before stays. One damaged session must not end the others.
             skipped.append(Skipped(name, str(error)))
             continue
+        # Only after reading: the records alone tell a demo.
         if found.is_demo and not settings.demos:
             skipped.append(Skipped(name, "a demo"))
             continue
+        # Also with dry_run: the figures are those that the real run would have.
         stored[name] = found
         new.append(name)
         if not dry_run:
@@ -168,9 +173,11 @@ def remove(data: DataFolder, session: str) -> bool:
     What was made of them, such as a mix, is made again by its own step. Raises LearningError.
     """
     with data.writing():
+        # Sound first: after a kill the session is still in the ledger, and is removed next time.
         drop_sound(data.path, session)
         for name in (PAIRS, MODERATE):
             every = read_pairs(data.path / name)
+            # At once, not with the next sum: a mix that is made in between must not have them.
             kept = [pair for pair in every if pair.session_id != session]
             if len(kept) < len(every):
                 data.write_pairs(name, kept)
@@ -214,7 +221,9 @@ def _sum_up(
     ordered = [stored[name] for name in sorted(stored)]
     found = [pair for each in ordered for pair in each.pairs]
     judged = [told for each in ordered for told in each.judged]
+    # Of all sessions together, each time: one service is too few for a bar.
     bars = find_bars(found, judged, read_bars(data.path / CALIBRATION), shipped_bars())
+    # After the bars: only what would be accepted can contradict.
     every = without_contradictions([with_bar(pair, bars) for pair in found])
     chosen = select(every, settings.general, settings.shares)
     moderate = [pair for pair in every if pair.status == "moderate"]
@@ -264,6 +273,7 @@ def _finish(
     """Write the sound's metadata and the manifest. Raises LearningError."""
     figures = {key: value for key, value in asdict(made).items() if key != "bars"}
     with data.writing():
+        # Of all accepted, not the chosen ones: the same sentence in two voices is two lessons.
         write_metadata(data.path, every)
         write_manifest(
             data.path / MANIFEST,

@@ -38,8 +38,10 @@ def read_general(path: Path, source: str, target: str) -> list[LearningPair]:
     pairs = []
     for number, line in enumerate(_lines(path), 1):
         cells = line.rstrip("\r\n").split("\t")
+        # Before the check: such lines need no tab.
         if not line.strip() or line.startswith("#"):
             continue
+        # More columns are allowed: what stands behind the two texts is left out.
         if len(cells) < 2 or not all(cell.strip() for cell in cells[:2]):
             message = f"{path}, line {number}: there is no tab between two texts."
             raise LearningError("corpus-unreadable", message, "Each line needs both languages.")
@@ -68,6 +70,7 @@ def read_columns(path: Path, source: str, target: str) -> list[LearningPair]:
     """
     if not path.exists():
         return []
+    # Without quoting: a quotation mark is a part of a sentence here.
     rows = csv.DictReader(_lines(path), delimiter="\t", quoting=csv.QUOTE_NONE)
     if not {source, target} <= set(rows.fieldnames or ()):
         return []
@@ -96,6 +99,7 @@ def shipped_bibles(source: str, target: str) -> list[list[Verse]]:
         [
             Verse(str(at[0]), at[1], at[2], text, made.verses[at])
             for at, text in edition.verses.items()
+            # Versions number and leave out verses differently: only what both have is a pair.
             if text and made.verses.get(at)
         ]
         for edition in sorted(said, key=lambda each: each.name == "kjv")

@@ -54,6 +54,7 @@ class LedgerEntry:
     session: str
     utc: str
     speaker: str = ""
+    # A line of its own and none deleted: the file only grows, so that a power cut costs one line.
     removed: bool = False
     """Whether its pairs were taken out again."""
     inputs: Mapping[str, str] = field(default_factory=dict)
@@ -140,6 +141,7 @@ class Ledger(Generic[T]):
     def append(self, data: DataFolder, entry: T) -> None:
         """Append an entry; it outlives a power cut. Raises LearningError."""
         with data.writing():
+            # Here too: `compare` and `deploy` write without having collected anything.
             data.path.mkdir(parents=True, exist_ok=True)
             with closing(GrowingFile(data.path / self._name, sync=True, keep=True)) as file:
                 file.append(orjson.dumps(entry, option=orjson.OPT_APPEND_NEWLINE))
@@ -185,6 +187,7 @@ def write_metadata(data: Path, pairs: Iterable[LearningPair]) -> int:
 
 def _lines(data: Path, pairs: Iterable[LearningPair]) -> Iterator[bytes]:
     for pair in pairs:
+        # The file may be gone: a session that was read again may have lost its recordings.
         if pair.audio and pair.status == "accepted" and (data / AUDIO / pair.audio).is_file():
             fields = {
                 "file_name": pair.audio,

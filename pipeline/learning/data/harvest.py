@@ -65,6 +65,7 @@ def harvest(folder: Path, terms: Sequence[str], speaker: str = "") -> Harvest:
     judged = scored(folder)
     pairs: list[LearningPair] = []
     verdicts: list[tuple[str, float, bool]] = []
+    # Before pairs are made: their score and flags are those of the last judgement.
     records = [_rejudged(given, judged.get(given.id)) for given in session.shown]
     for number, record in enumerate(records):
         pair = pair_of(record, session.name)
@@ -72,7 +73,9 @@ def harvest(folder: Path, terms: Sequence[str], speaker: str = "") -> Harvest:
         if pair is None or (record.id in hidden and record.id not in decisions):
             continue
         if record.id in edits:
+            # None of an edit that hides: it is here only because a review has judged it since.
             pair = follow_edit(pair, edits[record.id]) or pair
+        # Asked for the end of a sentence: one that goes on in the next caption is half.
         following = records[number + 1] if number + 1 < len(records) else None
         hindered = obstacle(record, pair.source, following)
         decided = decisions.get(record.id)
@@ -125,6 +128,7 @@ def harvest(folder: Path, terms: Sequence[str], speaker: str = "") -> Harvest:
         reviewed_utc=max((told.utc for told in decisions.values()), default=""),
         spoken=tuple(_spoken(shown, decisions)),
         audio_s=sum(record.end_s - record.start_s for record in shown),
+        # Of nothing `all` is true: a service without captions is no demo.
         is_demo=bool(shown) and all(record.mode == "demo" for record in shown),
     )
 
@@ -166,6 +170,7 @@ _NO_MODEL = ModelUsed(engine="", setting="", file="", size_bytes=0, sha256="")
 def _models(session: Session) -> dict[str, ModelUsed]:
     """Return by engine which model it had."""
     told = [event for event in session.events if isinstance(event, ModelsEvent)]
+    # The last one of each engine: after a crash the service may have gone on with another model.
     return {model.engine: model for event in told for model in event.models}
 
 

@@ -50,6 +50,7 @@ class LearningPair:
     source_lang: str
     text: str
     """What was said; in files under the language's name."""
+    # For the mix: a translator has to learn what it will get, mistakes of the recognizer included.
     heard: str = ""
     """As it was recognized, before the dictionary and any correction."""
     target_lang: str
@@ -101,6 +102,7 @@ def certainty(estimate: float | None, agreement: float | None) -> float | None:
     """Return how sure two translators are, 0..1: one's estimate, and how far both agree."""
     if estimate is None or agreement is None:
         return estimate
+    # The score's own weights, so that both say the same of two translations.
     weights = THRESHOLDS.estimate_weight, THRESHOLDS.agreement_weight
     told = weights[0] * estimate + weights[1] * agreement
     return round(told / sum(weights), 4)
@@ -123,6 +125,7 @@ def parse_line(line: bytes) -> LearningPair:
         fields = orjson.loads(line)
         source, target = fields["source_lang"], fields["target_lang"]
         fields |= {"text": fields.pop(source), "translation": fields.pop(target)}
+    # TypeError: a line may be JSON and no object.
     except (ValueError, KeyError, TypeError) as error:
         raise ProtocolError("bad-json", f"This is no pair: {error}.") from None
     # Once more as JSON: of Python's own values a list is no tuple.
@@ -218,6 +221,7 @@ def _novel(
     seen = {word for pair in accepted for word in words(pair.text)}
     speakers = {pair.speaker for pair in middling}
     room = math.floor(shares.diversity * len(accepted))
+    # Only where there are several: one speaker's half of the tier would be thrown away.
     cap = room if len(speakers) < 2 else math.ceil(shares.speaker * room)
     by_speaker: Counter[str] = Counter()
     chosen: list[LearningPair] = []
@@ -246,6 +250,7 @@ def _weighted(pairs: Sequence[LearningPair], tier: Tier) -> list[LearningPair]:
         / phrases[pair.key[0]]
         for pair in pairs
     ]
+    # By the mean, so that a mix of such pairs has the weight of as many usual ones.
     mean = fmean(raw) if raw else 1.0
     return [
         replace(

@@ -17,6 +17,7 @@ from pipeline.text.words import WORD
 _LONGEST = 3
 """Words on a side; longer differences are another sentence, not a misheard word."""
 _OFTEN = 2
+# They have a capital everywhere, and no rule is needed for them.
 _USUAL = frozenset("I I'm I'll I've I'd God Lord Jesus Christ Amen".split())  # noqa: SIM905
 
 
@@ -31,6 +32,7 @@ class Confusion:
 
 def terms_in(text: str, terms: Iterable[str]) -> tuple[str, ...]:
     """Return the terms whose words are in a text, in the order of `terms`."""
+    # With a space at either end: "sin" is no part of "single".
     spoken = f" {key(text)} "
     return tuple(term for term in dict.fromkeys(terms) if f" {key(term)} " in spoken)
 
@@ -40,6 +42,7 @@ def confusions(spoken: Iterable[tuple[str, str]]) -> list[Confusion]:
     counts: Counter[tuple[str, str]] = Counter()
     for heard, said in spoken:
         counts.update(_differences(WORD.findall(heard), WORD.findall(said)))
+    # Then by the words: the file is the same after each collection of the same sessions.
     ranked = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))
     return [Confusion(said, heard, count) for (said, heard), count in ranked]
 
@@ -56,6 +59,7 @@ def new_terms(texts: Iterable[str], known: Iterable[str], most: int = 30) -> lis
         for match in WORD.finditer(text):
             word = match[0]
             if word.islower():
+                # A word that is also written small is no name.
                 small.add(word)
             elif not first and word[0].isupper() and word not in _USUAL:
                 capital[word] += 1

@@ -20,6 +20,7 @@ _LEAST_PREFIX = 3
 """Words; fewer say too little to be translated."""
 _SHORT = 3
 """Letters."""
+# Short words have dozens of neighbours: any of them would be chance and no mishearing.
 _MOST_ALIKE = 20
 T = TypeVar("T")
 
@@ -53,6 +54,7 @@ def as_heard(
     room = max(1, round(share * len(example.source.split())))
     text = example.source
     places = list(_places(text, sounds))
+    # Else the first terms of a sentence would always be the ones that are misheard.
     rng.shuffle(places)
     # From the end: a replacement moves no place that is still to come.
     for start, end, heard in sorted(places[:room], reverse=True):
@@ -67,11 +69,13 @@ def noisy(example: Example, near: Mapping[str, Sequence[str]], rng: random.Rando
     word that is left out.
     """
     parts = example.source.split()
+    # A short sentence with a wrong word may have any translation.
     if len(parts) < _LEAST_PREFIX + 1:
         return example.source
     words = {
         at: found[0]
         for at, part in enumerate(parts)
+        # Not the first word: those of `near` are small, and its capital would be lost.
         if at and (found := [str(word) for word in WORD.findall(part)])
     }
     # Of those that can be got wrong, so that as many sources are changed as were asked for.
@@ -160,6 +164,7 @@ def joined(examples: Sequence[Example]) -> Example:
         first,
         source=" ".join(each.source for each in examples),
         target=" ".join(each.target for each in examples),
+        # The greatest: what is joined to a rare sentence must not make it count less.
         weight=max(each.weight for each in examples),
         heard=heard if any(each.heard for each in examples) else "",
     )
@@ -176,6 +181,7 @@ def _places(text: str, phrases: Mapping[str, T]) -> list[tuple[int, int, T]]:
             phrase = " ".join(word for _, _, word in spans[at : at + count])
             if phrase in phrases:
                 found.append((spans[at][0], spans[at + count - 1][1], phrases[phrase]))
+                # Behind the phrase: "Lord" in "Lord Jesus" is not found once more.
                 at += count - 1
                 break
         at += 1

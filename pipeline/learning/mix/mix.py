@@ -34,6 +34,7 @@ SHARES: Mapping[Stage, Mapping[str, float]] = {
     "first": {"bible": 0.70, "sermon": 0.25, "glossary": 0.05},
     "later": {"bible": 0.50, "sermon": 0.40, "glossary": 0.10},
 }
+# A Bible has many more pairs than a church's sermons, which must not be drowned by them.
 _WEIGHTS = {"bible": 1.0, "sermon": 2.0, "glossary": 2.0, "general": 1.0}
 _MOST_ROUNDS = {"bible": 1, "sermon": 6, "glossary": 20, "general": 1}
 """How often a pair may be there. The glossary's stand in for sentences nobody has said yet."""
@@ -97,12 +98,14 @@ class Mix:
 
 def make_mix(given: Ingredients, settings: MixSettings) -> Mix:
     """Return a mix; the same ingredients and settings always give the same one."""
+    # One source of chance for all parts: their order below belongs to the result.
     rng = random.Random(settings.seed)  # noqa: S311 - no secret
     # Compared as words: a comma more does not make another sentence.
     unseen = {" ".join(words(text)) for text in given.held_out}
     shares = SHARES[settings.stage]
     wanted = {part: round(share * settings.pairs) for part, share in shares.items()}
     wanted["general"] = settings.general
+    # Without any frame a term is learnt as a sentence of itself.
     frames = given.frames or [("{term}", "{term}")]
     glossary = [
         Example(
@@ -150,6 +153,7 @@ def _clean(pool: Iterable[Example], unseen: set[str]) -> list[Example]:
 def _draw(pool: Sequence[Example], count: int, part: str, rng: random.Random) -> list[Example]:
     """Return `count` pairs of a pool, each equally often, and no more often than allowed."""
     drawn: list[Example] = []
+    # Whole rounds, then a sample: no pair is there two times more than another.
     for _ in range(_MOST_ROUNDS[part]):
         left = count - len(drawn)
         if left <= 0:
@@ -199,6 +203,7 @@ def _bible(
         clean = [verse for verse in verses if " ".join(words(verse.text)) not in unseen]
         wanted = round(share * count)
         whole = round(settings.passages * wanted)
+        # Verses of a service come several at a time; a model of single ones loses what joins them.
         made += [_passage(clean, rng) for _ in range(whole if len(clean) > _PASSAGE[1] else 0)]
         single = min(wanted - whole, len(clean))
         made += [_example([verse]) for verse in rng.sample(clean, single)]
@@ -259,12 +264,14 @@ class _Treatments:
         ):
             self.counts["terms"] += 1
             return told
+        # Cleared, as in every treatment: what was heard is in the source by now, or is not wanted.
         return replace(example, heard="")
 
     def _misheard(self, example: Example) -> Example:
         settings = self._settings
         heard = as_heard(example, self._sounds, settings.misheard_words, self._rng)
         how = "as heard" if example.heard == heard else "as the dictionary knows"
+        # No rule and no review knows anything of these words: then chance mishears them.
         if heard == example.source:
             heard, how = noisy(example, self._near, self._rng), "noise"
         if heard != example.source:

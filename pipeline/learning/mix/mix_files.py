@@ -27,6 +27,7 @@ from pipeline.protocol.codec import parse_json
 
 TRAIN = "train.jsonl"
 HELD_OUT = "held_out.jsonl"
+# Fewer held out measure nothing, more are missed in training: churches have few reviews.
 _HELD_OUT_OF = 8
 """One of this many pairs that a person vouches for is never trained on."""
 _TALK = ("training", "data", "church_talk.tsv")
@@ -66,8 +67,10 @@ def mix(
     """
     pairs = data.pairs()
     held_out = [pair for pair in pairs if is_held_out(pair)]
+    # One that cannot be read ends this: its sentences would be trained on.
     tests = [pair for file in sources.not_in for pair in read_general(file, *langs)]
     made = make_mix(_ingredients(data, pairs, sources, langs, [*held_out, *tests]), settings)
+    # Before anything is written: the old mix stays.
     if not made.examples:
         raise LearningError(
             "mix-empty",
@@ -89,6 +92,7 @@ def is_held_out(pair: LearningPair) -> bool:
 
 def holds_out(source: str, key: str) -> bool:
     """Whether a text that `source` vouches for is held out; `key` is the text as words."""
+    # Others may be wrong: a model would be measured against another model's mistakes.
     if source not in ("review", "operator"):
         return False
     # By the text and not by chance: in every later mix a pair stays on its side.

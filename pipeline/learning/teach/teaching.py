@@ -85,6 +85,7 @@ def teach(
     LearningError (mix-missing, mix-unreadable, teacher-other, taught-unreadable,
     learning-unwritable, teacher-silent, teacher-gone).
     """
+    # Before the folder is made: a mix that cannot be used leaves nothing behind.
     lines = _mix_lines(order)
     path = order.out / TAUGHT
     with writing_to(order.out):
@@ -93,6 +94,7 @@ def teach(
         _require_same(order)
         # No fsync: what a power cut takes of the end is taught once more.
         file = GrowingFile(path, sync=False, keep=True)
+    # After the file was opened, which cuts off a torn last line.
     lessons = _read(path, order.langs)
     on_start(len(lessons), len(lines))
     # Closed here, whatever happens: left to Python, `_certain` would end its threads later.
@@ -105,6 +107,7 @@ def teach(
             file.append(_line(lesson, order.langs))
             lessons.append(lesson)
             on_lesson()
+    # A student of nobody would be trained for hours on the references alone.
     if not any(lesson.teacher for lesson in lessons):
         raise LearningError(
             "teacher-silent",
@@ -117,6 +120,7 @@ def teach(
 def _translated(translator: Translator, source: str) -> str:
     """Return a translation, "" for one that did not end by itself. Raises EngineError."""
     made = translator.translate(source)
+    # Half a translation or a repeated one would be learnt as a whole one.
     return "" if made.stopped in ("loop", "length") else made.text.strip()
 
 
@@ -145,11 +149,13 @@ def _certain(
     with closing(_attempts(order, lines, teachers)) as attempts:
         for lesson, error in attempts:
             if error is None:
+                # In the mix's order: only a line's number ties a lesson to its sentence.
                 yield from failed
                 failed.clear()
                 yield lesson
                 continue
             failed.append(lesson)
+            # Not written: the next run begins with these sentences.
             if error.code in _GONE or len(failed) == _FAILURES:
                 raise _teacher_gone(order.teacher, error)
     yield from failed
@@ -162,6 +168,7 @@ def _attempts(
     stopped = threading.Event()
 
     def attempt(line: Mapping[str, Any], teacher: Translator) -> tuple[Lesson, EngineError | None]:
+        # For this one call: the same translator may be used elsewhere afterwards.
         teacher.is_cancelled = stopped.is_set
         try:
             return _lesson(line, _translated(teacher, str(line[order.langs[0]])), order), None
@@ -173,6 +180,7 @@ def _attempts(
     with ThreadPoolExecutor(len(teachers)) as pool:
         try:
             for first in range(0, len(lines), len(teachers)):
+                # As many lines as teachers: none of them is ever asked by two threads.
                 yield from pool.map(attempt, lines[first : first + len(teachers)], teachers)
         finally:
             # Whoever stops the teaching does not wait for the sentences that are under way.
@@ -217,6 +225,7 @@ def _require_same(order: TeachingOrder) -> None:
         return
     try:
         before = orjson.loads(path.read_bytes())
+    # What is there without a name of its teacher may be anybody's.
     except (FileNotFoundError, orjson.JSONDecodeError):
         before = None
     if before != told:
@@ -335,6 +344,7 @@ class Teacher:
         """
         final = self.settings.translate.final
         at_a_time = final.requests if self.engine == "openai" else 1
+        # Each with a connection of its own: a translator answers one thread at a time.
         made = [self._translator() for _ in range(at_a_time)]
         for each in made:
             each.load()
@@ -372,6 +382,7 @@ def choose_teacher(loaded: Loaded, model: str = "") -> Teacher:
     if role == "gemma":
         flags["translate.final.model"] = name
     if name != own:
+        # Behind the flags in force: an explicit one wins over this.
         flags = {"translate.final.prompt": "auto"} | flags
     settings = load(loaded.file, flags).settings
     if final.engine == "openai":
