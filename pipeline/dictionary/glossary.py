@@ -34,7 +34,7 @@ class Term:
 
     `say` are the phrases of the spoken language, `write` the forms of their rendering, of which the
     one that suits is written. What is in `also` is right as well, a `*` stands for all endings, and
-    all forms of the infinitives in `verb`. Of a term with `also = "*"` nobody asks.
+    all forms of the infinitives in `verb`. A term with `also = "*"` is not checked.
     `plural`: what is written for the plural of `say`. `name`: with a capital, within a sentence, it
     is somebody's name and no such word. `near`, `not_near` and `within_words` are a rule's.
     """

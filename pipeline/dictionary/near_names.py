@@ -27,7 +27,7 @@ _ALIKE = 0.6
 _ALIKE_STRICT = 0.7
 """The same for names that nobody has announced."""
 _LONG = 5
-"""Consonants from which on one may be missing or another one."""
+"""A name of so many consonants may have one of them missing, added or changed."""
 _PLAIN = 4
 """Consonants from which on words without a capital may be a name: few others have the same."""
 _SPELLINGS = (

@@ -1,6 +1,6 @@
 """The dictionary in force: the shipped rules and the church's own, reloaded when a file changes.
 
-The glossaries of translations come and go with it.
+It holds the glossaries of translations as well.
 
 Operators' rules are appended to the church's own file; the rest of that file is never touched.
 """
