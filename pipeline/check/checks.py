@@ -278,6 +278,7 @@ def outside_checks(settings: Settings) -> list[Check]:
         doing = "Reaching the NATS server"
         checks.append(Check("publish", doing, partial(_publish, settings.publish)))
     for each in settings.outputs:
+        # HLS has none: our own pages serve it.
         if each.url:
             doing = f"Reaching {each.program} of [[outputs]]"
             checks.append(Check(f"output-{each.program}", doing, partial(_output, each)))

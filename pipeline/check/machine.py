@@ -51,6 +51,7 @@ def _gpu(settings: Settings, found: Sequence[Gpu]) -> Passed:
 def uses_of_gpu(settings: Settings) -> list[str]:
     """Return what of the engines here is to use a GPU."""
     users = []
+    # "auto" as well: it takes a GPU where there is one.
     if settings.stt.device != "cpu":
         users.append("the recognizer")
     every = [each.translate.final for each in settings.for_each_target()]
@@ -131,6 +132,7 @@ def font_checks(settings: Settings) -> tuple[Check, ...]:
     Windows and macOS have such letters, and no `fc-list`; a server without a screen has neither.
     """
     translate = settings.translate
+    # Every spoken language is among them: what is spoken is a caption language too.
     langs = (translate.source, translate.target, *(each.lang for each in translate.targets))
     needed = tuple(
         lang for lang in langs if lang in LANGUAGES and not LANGUAGES[lang].script <= _EVERYWHERE

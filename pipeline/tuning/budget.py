@@ -310,6 +310,7 @@ def _can_hear(model: Model, place: Place, machine: Machine) -> bool:
 
 def _hearing(model: Model, place: Place) -> Sequence[Need]:
     if place.has_gpu:
+        # `tune` tries int8_float16 there, whose weights are as large.
         return hearing_needs(model.name, model.size_bytes, "int8", on_gpu=True)
     return [Need(model.name, model.memory_bytes, "ram")]  # with what loading takes for a moment
 

@@ -85,6 +85,7 @@ class Tuning:
         self.memory_bytes: dict[Role, int] = {}
         """Memory of each engine."""
         self._jobs: dict[Role, int] = {}
+        # Replaced by each trial that fails: the last reason is told if nothing works.
         self._error = StarkError("tune-nothing-works", "Nothing that was tried works.")
 
     @property
@@ -126,6 +127,7 @@ class Tuning:
                 continue
             tried = []
             for alternative in step.alternatives:
+                # On top of what the earlier steps have chosen.
                 now = values | dict(alternative)
                 key = tuple(sorted(now.items()))
                 if key not in known:  # else its figures from an earlier step are still good
@@ -135,6 +137,7 @@ class Tuning:
                 self.trials.append(tried[-1])
                 yield tried[-1]
             best = plan.choose(tried)
+            # Two at most: the best one, and the setting in force if it was among those tried.
             rivals = [t for t in tried if t is best or t.tried.items() <= set_now.items()]
             # Once more, one after the other: what ran first may have had the quieter minute.
             if best is not None and len(rivals) == 2:

@@ -184,6 +184,7 @@ def time_jobs(
     """
     seconds: list[float] = []
     began_s, used_s = time.perf_counter(), cpu_s()
+    # In rounds: a disturbance then costs each job one of its times, and the least one counts.
     for turn in range(_ROUNDS):
         done = len(seconds) if turn else len(jobs)  # later rounds repeat what the first one did
         for place, job in enumerate(jobs[:done]):
@@ -205,6 +206,7 @@ def time_jobs(
 
 def figures_of(work: Work, timing: Timing) -> Figures:
     """Return the work for each second of speech, from a timing of the work's first jobs."""
+    # The timing may have the first jobs only, which are an even sample of all (`interleaved`).
     done = list(zip(work.jobs, timing.seconds, strict=False))
 
     def load(*, final: bool) -> float:
