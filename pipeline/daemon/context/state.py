@@ -91,10 +91,12 @@ class StateAnnouncer:
         purging = OFF_RECORD_OWED if self._recorder.purging else ""
         disk = self._recorder.degraded_reason
         reason = _all(self._degradation.reason, facts.degraded_reason, purging, disk)
+        # Where captions are held anyway, being late is no news.
         lost = _all(facts.source_lost, disk)
         gravest_first: list[tuple[object, State, str]] = [
             (facts.has_ended, "ended", ""),
             (facts.broken, "fault", facts.broken),
+            # To displays it is one more reason to be dark.
             (facts.off_record, "blank", _all(OFF_RECORD, purging, lost)),
             # Displays are dark in this state only, so a pause must not light them up again.
             # A microphone that is lost meanwhile is told, so that it is there when they go on.
@@ -111,6 +113,7 @@ class StateAnnouncer:
             (facts.source_lost and facts.source_muted, "muted", lost),
             (facts.source_lost, "no-audio", lost),
             (facts.is_song, "song", SONG_HELD if facts.song_control == "hold" else SONG),
+            # Below it quality is given up that only operators are told of, by the reason.
             (rung >= Rung.SOURCE_CAPTIONS, "behind", reason),
             (facts.is_speaking, "speech", reason),
         ]
@@ -118,10 +121,12 @@ class StateAnnouncer:
 
     def announce(self) -> None:
         """Tell every sink if the state has changed."""
-        if self.state != self._announced:
-            self._announced = self.state
+        # Worked out once: what the disk is like may change meanwhile, in the record's thread.
+        state = self.state
+        if state != self._announced:
+            self._announced = state
             for sink in self._sinks:
-                sink.on_state(*self.state)
+                sink.on_state(*state)
 
 
 def _all(*reasons: str) -> str:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import pytest
 
 from pipeline.core.reports import Level, SongChanged, SourceChanged
+from pipeline.core.types import State
+from pipeline.daemon.context.sinks import Sink
+from pipeline.daemon.context.state import DaemonState, StateAnnouncer
 from pipeline.session.recorder import SessionRecorder
-from pipeline.workers.degradation import Waits
+from pipeline.workers.degradation import Degradation, Waits
 from tests.support.coordinator import CoordinatorFixture
 
 
@@ -83,3 +88,28 @@ def test_a_disk_that_cannot_be_written_is_a_reason_whatever_the_state(
     assert setting.state == ("paused", "paused by the operator; the disk is full")
     facts.off_record = True
     assert setting.state == ("blank", "off the record; the disk is full")
+
+
+def test_what_is_remembered_as_told_is_what_was_told() -> None:
+    """The disk's state changes in the record's thread, also while the news goes out."""
+
+    class Record:
+        purging = False
+        _troubles = iter(["full", "", "full"])
+
+        @property
+        def degraded_reason(self) -> str:
+            return next(self._troubles, "")
+
+    class Heard(Sink):
+        told: tuple[State, str] = ("ended", "")
+
+        def on_state(self, state: State, reason: str) -> None:
+            self.told = state, reason
+
+    heard = Heard()
+    facts = DaemonState("live", 60.0, has_begun=True)
+    announcer = StateAnnouncer(facts, Degradation(), cast("SessionRecorder", Record()), [heard])
+    for _ in range(4):
+        announcer.announce()
+    assert heard.told == announcer.state == ("listening", "")
