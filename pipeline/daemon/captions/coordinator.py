@@ -86,6 +86,7 @@ class CaptionCoordinator:
         """
         if self._off_record(utterance):
             return None
+        # First: what is kept back at the desk is a text that no longer counts.
         self._doubts.release(utterance.id)
         self._tracks.resume(utterance)
         reopened = self._board.reopen(utterance.id)
@@ -116,14 +117,17 @@ class CaptionCoordinator:
             return None
         if caption.final:
             final = self._tracks.final_caption(caption)
+            # An eager one: until its utterance is closed it waits in the track (`on_closed`).
             if final is None:
                 return None
             caption, utterance = final, final.transcript.utterance
+        # What was hidden and now says more is brought back there.
         if caption.final and (is_again or caption.id in self._hidden):
             return self._keep(self._put_aside(caption, is_again=is_again))
         if caption.final and caption.id in self._tracks:  # not one that came back late
             caption = self._verses.look(caption)
             if self._doubts.wants(caption) and not self._board.has_final(caption.id):
+                # Its time at the desk is no lag of the machine.
                 self._tracks.of(caption.id).is_held = True
                 # Nothing else changes the caption meanwhile: its next revision is this final.
                 revision = self._board.revision(caption.id) + 1
@@ -199,6 +203,7 @@ class CaptionCoordinator:
         if not self.holds(caption_id):
             yield
             return
+        # Quietly: displays must not show for a moment what is about to be changed.
         settled = self._release(caption_id, quietly=True)
         before = self._board.message(caption_id)
         try:
@@ -292,6 +297,7 @@ class CaptionCoordinator:
             sink.on_source(change)
         self._facts.source_lost = change.message if change.lost else ""
         self._facts.source_muted = change.muted
+        # No level follows that would say so.
         self._facts.is_speaking = False
         self._announcer.announce()
 
@@ -330,6 +336,7 @@ class CaptionCoordinator:
 
     def return_to_record(self, at_s: float) -> None:
         """Drop all that workers still report of the stretch that ends at `at_s` of the audio."""
+        # From where `redact` began to here: what was said in between may still be on its way.
         self._off_stretches.append(replace(self._leaving, to_s=at_s))
 
     def _off_record(self, utterance: Utterance) -> bool:
@@ -343,6 +350,7 @@ class CaptionCoordinator:
             return False
         # Each once: the many reports of a long stretch would push the others out.
         if utterance.id not in self._purged:
+            # For comparisons, which have no times of their own.
             self._purged.append(utterance.id)
         return True
 
@@ -385,6 +393,7 @@ class CaptionCoordinator:
         except ProtocolError:  # it has left the history
             return
         utterance = final.transcript.utterance
+        # Counted on the monotonic clock, and only now in UTC: that may have been set since.
         ago_s = time.monotonic() - utterance.spoken_s + utterance.end_s - utterance.start_s
         spoken_utc = datetime.now(UTC) - timedelta(seconds=ago_s)
         for sink in self._sinks:

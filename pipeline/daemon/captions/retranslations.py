@@ -63,6 +63,7 @@ class Retranslations:
         """
 
         def show(made: Caption) -> None:
+            # `asked` is made below, before anything can come back.
             now, target = self._now(asked), TargetText(made.lang, made.text, made.engine)
             # What was said was final in the spoken language already, and stays final.
             final = made.final or is_speech
@@ -93,6 +94,7 @@ class Retranslations:
     def on_retranslated(self, result: Retranslated) -> None:
         """Show a translation that is still wanted."""
         asked = self._awaited.get(result.ticket)
+        # What was asked for is off the record by now (`forget`).
         if asked is None:
             return
         is_last = result.caption is None or result.caption.final
@@ -117,6 +119,7 @@ class Retranslations:
         """Show nothing of what is on its way: what its captions have is final."""
         for asked in self._awaited.values():
             self._conclude(asked)
+        # The workers may still answer: nobody knows these tickets then.
         self._awaited.clear()
 
     def _translate(self, source: SourceText, asked: _Asked) -> int:
@@ -131,6 +134,7 @@ class Retranslations:
         if asked.of is None or self._board.revision(asked.of.id) == 0:
             return None
         now = self._board.message(asked.of.id)
+        # `seq` and not the texts: an operator may have written the same once more.
         return now if now.seq == asked.of.seq else None
 
     def _conclude(self, asked: _Asked) -> None:
@@ -139,6 +143,7 @@ class Retranslations:
             return
         is_same = self._now(asked) is not None
         if self._board.message(asked.of.id).source != asked.of.source:
+            # A newer text has a request of its own, which concludes it.
             return
         # What stands is a translation of other words, or one that nobody has judged.
         done = self._board.conclude(asked.of.id, marked=self._coordinator.marks_doubt)
@@ -198,9 +203,11 @@ class LateTranslations:
         The newest comes first: it is what most readers still have on their screens.
         """
         owed = {message.id: message for message in self._board.untranslated()}
+        # Known for as long as it is owed, and no longer: a service may last all day.
         self._tries = {key: tries for key, tries in self._tries.items() if key in owed}
         if self._request is not None and self._is_done(self._request, owed.keys(), now_s):
             self._request = None
+        # One at a time: what is said now must find the translators free.
         if self._request is not None or not has_time or now_s < self._next_s:
             return
         # Those that have failed come last.

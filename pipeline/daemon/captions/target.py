@@ -64,6 +64,7 @@ class TargetCaptions:
         # What is on the board already stays hidden by itself.
         if caption.id in self._hidden and self._message(caption.id) is None:
             known = self._hidden[caption.id]
+            # A late partial does not replace a final that has come.
             if caption.final or known is None or not known.final:
                 self._hidden[caption.id] = caption
             return None
@@ -73,6 +74,7 @@ class TargetCaptions:
         if text is not None and caption.final and caption.transcript.text != text:
             with self.coordinator.deciding(caption.id):
                 if (came := self._message(caption.id)) is not None:
+                    # Only as it came first: from then on it stands as corrected.
                     self._came.setdefault(caption.id, came)
                 self._correct(caption.id, text)
         return settled
@@ -121,6 +123,7 @@ class TargetCaptions:
     def correct(self, caption_id: int, text: str) -> Back:
         """Replace what was said, and have it translated again; return what takes it back."""
         before = self._corrected.get(caption_id)
+        # Also where nothing is on screen: what comes of it is corrected then (`show`).
         self._corrected[caption_id] = text
         with self.coordinator.deciding(caption_id):
             old = self._message(caption_id)
@@ -132,6 +135,7 @@ class TargetCaptions:
                 self._corrected[caption_id] = before
             self._put_back(old or self._came.get(caption_id))
             if old is None and before is not None:
+                # It came behind both corrections: now the earlier one holds.
                 self._correct(caption_id, before)
 
         return back

@@ -95,6 +95,7 @@ class Targets:
                 self._targets[0].coordinator.on_comparison(report)
             case Utterance(final=True):
                 told = self._hearing(report)
+                # The first target never rests, so it is always the first of them.
                 final, *_ = [each.coordinator.on_closed(heard, each.show) for each, heard in told]
                 self._on_settled(final)
             # No final: speech has returned to it (`CaptionReport`).
@@ -160,6 +161,7 @@ class Targets:
             for final in released if each is self._targets[0] else ():
                 self._on_settled(final)
             self._set_watchers(each, watchers, now_s)
+            # Off the record nothing is translated: what is owed is on the board when it is over.
             has_time = not self._facts.off_record and each.workers.has_time(now_s)
             each.late.look(now_s, has_time=has_time)
             each.retranslations.look(now_s)
@@ -195,6 +197,7 @@ class Targets:
             each.coordinator.rest()
         else:
             log.info("language", language=each.lang, watchers=each.watchers)
+            # Oldest first: the queue takes the one that was put last.
             for transcript in self._settled:
                 each.fill(transcript)
 
@@ -260,6 +263,7 @@ class Targets:
             for caption in each.workers.take_unfinished():
                 each.show(caption)
             each.coordinator.release_all()
+            # Last: what still waits for a translation is final with what it has.
             each.retranslations.forget()
 
     def settle(self) -> None:

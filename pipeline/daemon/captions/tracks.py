@@ -97,6 +97,7 @@ class Tracks:
     def close(self, utterance: Utterance) -> Caption | Transcript | None:
         """Note a final utterance; return what was prepared for it."""
         track = self.of(utterance.id)
+        # `settle_all` may have marked it while it was open.
         track.closed, track.is_settled = utterance, False
         # Taken, not looked at: a final is published once.
         prepared, track.prepared = track.prepared, None
@@ -141,6 +142,7 @@ class Tracks:
         # The pause is not over: the final waits for its utterance to be closed.
         if track.closed is None:
             track.prepared = made
+        # Also where the utterance was closed first: the text is of the eager version.
         track.is_eager = True
         return track.closed
 
@@ -178,9 +180,11 @@ class Tracks:
     def settle(self, utterance_id: int) -> Track | None:
         """Speech can no longer return to an utterance; return its track if its final is out."""
         track = self._tracks.get(utterance_id)
+        # It has settled with its final, or nothing of it has come.
         if track is None:
             return None
         track.is_settled = True
+        # Its final may still be at the translator: with that it settles (`is_open`).
         return self._tracks.pop(utterance_id) if track.record is not None else None
 
     def settle_all(self) -> list[Track]:

@@ -125,6 +125,7 @@ def make_context(
     )
     record, pages = RecordSink(session.recorder), PageSink(hub)
     beyond = outside.sinks([board.target for board in session.boards])
+    # Told in this order: the record, the hall, all that is beyond it.
     sinks = (record, pages, MetricsSink(metrics), screen, *beyond)
 
     def target(board: CaptionBoard, alone: Settings) -> Target:
@@ -183,6 +184,7 @@ def open_session(settings: Settings, mode: Mode, emit: Emit) -> OpenSession:
     finish_purges(directory)
     # Behind it: an event that it writes must not lie in the future, or the session is not resumed.
     now_utc, translate = datetime.now(UTC), settings.translate
+    # A rehearsal does not go on with a service: it would write into its record.
     earlier = unfinished_session(settings, now_utc) if mode == "live" else None
     recorder = SessionRecorder(
         directory,
@@ -235,6 +237,7 @@ class Notifier:
 
     def status(self, text: str) -> None:
         """Say how things are, in one line for `systemctl status`; a repetition is not sent."""
+        # One line: to systemd a line break begins the next assignment.
         line = " ".join(text.split())[:_STATUS_CHARACTERS]
         if line != self._status:
             self._status = line
@@ -260,4 +263,5 @@ def _watchdog_s(environment: Mapping[str, str]) -> float:
     every_us = environment.get("WATCHDOG_USEC", "")
     if meant_for != str(os.getpid()) or not every_us.isdecimal():
         return 0.0
+    # From microseconds. systemd's own advice is half of it, but a busy event loop may be late.
     return int(every_us) / 3e6

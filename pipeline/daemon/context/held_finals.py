@@ -67,6 +67,7 @@ class HeldFinals:
     def hold(self, caption: Caption, now_s: float, revision: int) -> None:
         """Keep a final back that will be that revision of its caption, and tell operators."""
         self._held[caption.id] = held = HeldFinal(caption, now_s, revision)
+        # It stays there after the decision, until newer ones need its place.
         self._spoken.append(caption.transcript.utterance)
         self._tell(_told(held, self._hold_s))
 
@@ -74,12 +75,14 @@ class HeldFinals:
         """Keep a final back no longer, and return it; None if it was not."""
         held = self._held.pop(caption_id, None)
         if held is not None:
+            # By 0.0 seconds operators' pages know that it is kept back no longer.
             self._tell(_told(held, 0.0))
         return held
 
     def sound(self, caption_id: int) -> bytes:
         """Return what was said, as WAV: of one of the newest that were held, b"" of any other."""
         found = [each for each in self._spoken if each.id == caption_id]
+        # The last one: an utterance that was resumed is held again, with more sound.
         return wav(found[-1].pcm) if found else b""
 
     def forget(self) -> None:
@@ -100,6 +103,7 @@ class HeldFinals:
 
     def messages(self, now_s: float) -> tuple[DoubtfulMessage, ...]:
         """Return what a page needs that comes late."""
+        # Monotonic time means nothing to a browser: it is told how long is left.
         return tuple(
             # Above 0, which would tell the page that it is kept back no longer.
             _told(held, max(0.01, held.since_s + self._hold_s - now_s))

@@ -40,6 +40,7 @@ _OVER: tuple[State, ...] = ("ended", "fault")
 
 def take_back(sink: Sink, removed: Removed) -> None:
     """Show the messages that empty captions, as all others."""
+    # A display knows no redaction: what is emptied by a newer version is gone.
     for lang, messages in removed.items():
         for message in messages:
             sink.on_caption(message, lang)
@@ -108,6 +109,7 @@ class PageSink(Sink):
 
     def on_utterance(self, record: UtteranceRecord) -> None:
         """Show operators what it took."""
+        # Only to them: it has times and measures that mean nothing to an audience.
         self._hub.operators.utterance(record)
 
     def on_comparison(self, record: CompareRecord) -> None:
@@ -178,6 +180,7 @@ class OutputSink(Sink):
 
     def on_redaction(self, _: Redaction, removed: Removed) -> None:
         """Take the captions off their screens."""
+        # Not by `take_back`: what waits for a program that is slow has to go as well.
         self._feed.on_redaction(removed[self._lang])
 
 
@@ -235,6 +238,7 @@ class MetricsSink(Sink):
     def on_translated(self, caption: Caption) -> None:
         """Count a caption by its engine."""
         kind = "final" if caption.final else "partial"
+        # Few values each: every combination is a time series that Prometheus keeps.
         self._metrics.captions.labels(kind, caption.engine).inc()
 
     def on_utterance(self, record: UtteranceRecord) -> None:

@@ -77,6 +77,7 @@ class VerseSuggestions:
         if caption.id == self._last_id:  # it was reopened, and is final again
             self._passages.take_back()
         self._last_id = caption.id
+        # Audio time: by it `Passages` counts for how long it leaves a verse alone.
         self._at_s = caption.transcript.utterance.end_s
         heard = self._passages.push(caption.transcript.text, self._at_s, may_air=self._may_air)
         # The edition on screen may lack a verse that another one has.
@@ -89,6 +90,7 @@ class VerseSuggestions:
 
     def take(self, caption_id: int) -> Verse:
         """Return the suggested verse, which is shown with a caption now. Raises ProtocolError."""
+        # First: a click on a suggestion that has just changed must not air another verse.
         reference, verse = self._current(caption_id)
         if self._passages is not None:
             self._passages.show(reference, self._at_s)
@@ -104,11 +106,13 @@ class VerseSuggestions:
 
     def forget(self) -> None:
         """Forget what was said: it was off the record."""
+        # A suggestion quotes what was said as well.
         if self._passages is not None:
             self._passages.forget()
             self._suggest(None, 0)
 
     def _take_over(self) -> None:
+        # Asked with each final, and no callback: that would run in the thread that builds.
         if self._later is None or not self._later.done():
             return
         later, self._later = self._later, None
@@ -202,5 +206,6 @@ def _renewed(lang: str) -> Future[Passages]:
         later.set_result(Passages(index, lang))
         log.info("index of verses built", editions=", ".join(index.editions))
 
+    # An error in it costs the verses, not the service.
     Thread(run, "verse index", failed=later.set_exception).start()
     return later

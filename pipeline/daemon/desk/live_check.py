@@ -66,6 +66,7 @@ class LiveCheck:
         if facts.is_speaking or self._coordinator.unfinished:
             raise ProtocolError("not-now", "Somebody is speaking: check in a pause.")
         self._is_running = True
+        # Taken here: a reload in the middle would have it check two different settings.
         arguments = (asyncio.get_running_loop(), self._settings())
         Thread(partial(self._run, *arguments), "check").start()
 
@@ -91,6 +92,7 @@ class LiveCheck:
         try:
             for result in results(list(self._make(settings, self._listen)), begin):
                 if self._ends.is_set():
+                    # Nothing is told and nothing kept: half a check would look like a whole one.
                     return
                 outcomes.append(result)
             keep(self._directory, outcomes, settings)
@@ -106,6 +108,7 @@ class LiveCheck:
             self._operators.check(message)
             return
         self._is_running = False
+        # Read from its file again: a check that could not be kept is not shown as the last one.
         self._operators.check(CheckMessage(problem=message.problem, check=self.last()))
 
     def _listen(self, seconds: float) -> Heard:
@@ -127,6 +130,7 @@ class LiveCheck:
 
 def loudness(levels: Sequence[Level], seconds: float) -> Heard:
     """Return what levels that were measured within `seconds` say of the input."""
+    # A source that gives nothing has no levels: that is silence, and no division by zero.
     count = max(1, len(levels))
     return Heard(
         seconds=seconds,

@@ -107,6 +107,7 @@ class OperatorCommands:
 
     def done(self, name: CommandName) -> DoneMessage:
         """Return what operators' pages are told of a command that was obeyed."""
+        # The whole state, not the change: a page may have missed an earlier one.
         return DoneMessage(
             name=name,
             undo=self._undo.says,
@@ -189,6 +190,7 @@ class OperatorCommands:
 
     async def _obey_later(self, command: CommandMessage, doing: Awaitable[None]) -> None:
         await doing
+        # Only what was obeyed is recorded: a refusal has raised.
         self._note(command.name)
         self._tell(command)
 
@@ -196,6 +198,7 @@ class OperatorCommands:
         log.info("command", name=command.name, id=caption_of(command))
         self._announcer.announce()
         self._operators.done(self.done(command.name))
+        # After every command: none has to know whether it changes what is heard.
         self._hearing.apply(self._facts)
 
     def restore(self, earlier: Unfinished) -> None:
@@ -204,6 +207,7 @@ class OperatorCommands:
         self._facts.blank = earlier.set_by_operator("blank", "unblank")
         self._facts.off_record = earlier.set_by_operator("off-record", "on-record")
         self._facts.song_control = _SONG.get(earlier.last_command(_SONG), "auto")
+        # The settings may be others now: what is not spoken any more cannot be forced.
         if earlier.forced_language in self._facts.spoken:
             self._facts.forced_language = earlier.forced_language
         if earlier.notice:
@@ -231,6 +235,7 @@ class OperatorCommands:
         match command:
             case CorrectCommand(id=key, text=text, target=target, lang=lang):
                 self._written.correct(key, text)
+                # Behind it: the translation that the correction asks for does not replace an edit.
                 if target:
                     self._written.edit(key, target, lang)
             case TypeCommand(name="say", text=text, lang=lang):
@@ -307,6 +312,7 @@ class OperatorCommands:
             for other in ("song-hold", "song-caption"):
                 self._undo.forget(other)
         elif wanted != before:
+            # Pressed twice it is one step.
             self._undo.push(name, back)
         self._facts.song_control = wanted
 
@@ -322,6 +328,7 @@ class OperatorCommands:
         switch(True)
 
     def _switch_off(self, name: CommandName, switch: _Switch) -> None:
+        # Its undo would only do again what is done here.
         self._undo.forget(name)
         switch(False)
 
@@ -337,6 +344,7 @@ class OperatorCommands:
         unsettled = self._targets[0].coordinator.ids_since(from_s)
         redaction = Redaction(from_s, to_s, (*unsettled, *recent))
         self._recorder.purge(redaction)  # first: what follows could be cut short
+        # From here on the coordinators drop all that workers report.
         self._facts.off_record = True
         self._announcer.announce()
         ids, removed = self._targets.redact(redaction)
@@ -351,6 +359,7 @@ class OperatorCommands:
     def _return_to_record(self) -> None:
         if self._facts.off_record:
             self._facts.off_record = False
+            # By the sound and not by the clock: what is still on its way was heard before.
             self._targets.return_to_record(self._hearing.heard_s)
 
     def _note(self, name: CommandName, caption_id: int = 0, lang: str = "") -> None:

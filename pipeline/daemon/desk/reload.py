@@ -92,6 +92,7 @@ class Reload:
 
     def hangup(self) -> None:
         """Have all read again; the log, the record and operators' pages get the answer."""
+        # Nobody waits for a signal's answer.
         self._again.request()
 
     async def obey(self) -> None:
@@ -132,6 +133,7 @@ class Reload:
     async def _reload_rules(self) -> None:
         try:
             async with self._turn:
+                # `settings` is read in turn: a reload that was at it may have put others in force.
                 await self._take_rules(self.settings)
         except DictionaryError as error:
             self._fault(error)
@@ -143,6 +145,7 @@ class Reload:
         new = await asyncio.to_thread(Dictionary, settings)
         while new.changed():  # an operator has added a rule meanwhile
             new = await asyncio.to_thread(Dictionary, settings)
+        # Nothing is awaited since it was looked at: no rule can be added in between and be lost.
         self._dictionary.take(new)
 
     def _tell_reloaded(self, found: Changes) -> None:

@@ -37,6 +37,7 @@ def find_notes(directory: Path, session: Path, mode: Mode) -> Notes:
         return Notes()
     waiting, own = directory / NOTES, session / NOTES
     try:
+        # A start that was killed before anybody spoke took them with it: they are for this one.
         give_back_left_notes(directory, session)
         place = own if own.exists() else waiting
         return read_notes(place) if place.exists() else Notes()
@@ -101,6 +102,7 @@ class ServiceNotes:
         self._dictionary.names = near_names(notes.names, notes.words) if notes.names else None
         self._verses.expect(references(notes, self._lang))
         terms = [term for pair in renderings(notes) if (term := _term(*pair))]
+        # One that cannot be compiled costs itself only; where the glossary is off all are left out.
         try:
             self._dictionary.glossaries.exchange(self._target, self._terms, terms)
         except DictionaryError as error:
@@ -152,6 +154,7 @@ class ServiceNotes:
     async def _keep(self, notes: Notes) -> None:
         # Before it is written: if the disk is full, the service knows the names all the same.
         self.use(notes)
+        # All pages: the one that has added them is not the only one that is open.
         self._operators.notes(self.message)
         if not self._is_kept:
             return

@@ -60,6 +60,7 @@ class ServiceRules:
     def hold(self, heard: str, write: str) -> None:
         """Hold a rule until the service ends. Raises ProtocolError."""
         with refusing():
+            # First: what is refused must not have changed a caption.
             rule = self._dictionary.hold(heard, write)
         told = RuleMessage(id=rule.id, heard=heard, write=write, removed=False, held=True)
         self._begin(told, self._put_right(rule), lambda: self._dictionary.release(rule))
@@ -76,6 +77,7 @@ class ServiceRules:
     def add(self, heard: str, write: str) -> None:
         """Add a rule to the church's dictionary for good. Raises ProtocolError."""
         with refusing():
+            # `text` is how it stands in the file: by that it is found there again.
             rule, text = self._dictionary.add(heard, write, datetime.now(UTC))
 
         def tell(*, removed: bool) -> None:
@@ -147,6 +149,7 @@ class ServiceRules:
         self._tell(told, begun[0])
 
         def back() -> None:
+            # Before anything else: off the record it must not be released a second time.
             self._releases.remove(begun)
             release()
             # At the same time: it goes off the record with the rule, never without it.

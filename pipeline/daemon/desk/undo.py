@@ -40,6 +40,7 @@ class Undo:
 
     def forget_captions(self, ids: Container[int]) -> None:
         """Forget what was done to these captions: they are gone."""
+        # None, of a step without a caption, is in no set of ids.
         left = [step for step in self._steps if step.caption_id not in ids]
         self._steps = deque(left, maxlen=_MOST)
 

@@ -62,6 +62,7 @@ class Notices:
                 self.show(shown, at_s)
 
         for each in self._retranslations:
+            # Each language that comes is added to those that are shown already.
             each.of_text(SourceText(lang, text), translated)
 
     def show(self, texts: dict[str, str], at_s: float) -> None:
@@ -80,6 +81,7 @@ class Notices:
         self._tell(event.texts, event.at_s)
 
     def _tell(self, texts: dict[str, str], at_s: float) -> None:
+        # Replaced whole and never changed: `translated` and an undo know a notice by its identity.
         self.texts, self._since_s = texts, at_s
         for sink in self._sinks:
             sink.on_notice(texts)
@@ -146,6 +148,7 @@ class WrittenTexts:
 
     def hide(self, key: int) -> None:
         """Take a caption off every screen, in every language. Raises ProtocolError."""
+        # For its refusal: what the first target's board does not have is not touched anywhere.
         self._board.message(key)
         first, *extra = [each.hide(key) for each in self._targets]
         if first is not None:
@@ -161,6 +164,7 @@ class WrittenTexts:
                 each.unhide(key)
 
         def back() -> None:
+            # Refused before anything is hidden: it may have left the history.
             self._board.message(key)
             for each in self._targets:
                 each.hide(key)
@@ -205,6 +209,7 @@ class WrittenTexts:
         self._require_screens(lang)
         # What is said from now on is a caption of its own, behind the typed one.
         self._speech.settle()
+        # Ids are in the order of what people read: nothing that is said later has a lower one.
         key, at_s = self._speech.take_id(), self._speech.heard_s
         # What is written in the spoken language is translated into all of them.
         shown = [each for each in self._targets if lang in (self._board.source, each.lang)]

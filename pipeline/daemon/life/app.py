@@ -126,6 +126,7 @@ class App:
             context, group, targets, reload=reload, health=health, changed=self._changed
         )
         if session.earlier:
+            # Last: what operators had set is applied to parts that all have to be there.
             self._commands.restore(session.earlier)
 
     @property
@@ -149,6 +150,7 @@ class App:
         Raises ServerError when the port cannot be had.
         """
         async with AsyncExitStack() as stops:  # in reverse, also where a start fails
+            # First: models may load for minutes, and a signal must end that in order as well.
             self._start_signals()
             stops.enter_context(watched(self._thread_ended))
             for outputs in self._context.outside.outputs.values():
@@ -156,6 +158,7 @@ class App:
                 stops.push_async_callback(asyncio.to_thread, outputs.close)
             if voice := self._context.outside.voice:
                 stops.push_async_callback(asyncio.to_thread, voice.close)
+            # It waits until the record starts, and is among its first lines.
             record_models(self._context, self._reload.settings)
             stops.callback(self._stop_record)
             if publisher := self._context.outside.publisher:
@@ -238,6 +241,7 @@ class App:
     def _stop_record(self) -> None:
         if self._context.recorder.purging and not self.has_begun:
             self._context.recorder.start()  # what goes off the record goes in any case
+        # The records of the last finals still wait for their speakers to go on.
         self._targets.settle()
         heard_s, unfinished = round(self._group.heard_s, 2), self._news.unfinished
         self._context.recorder.record(self.health.record())
@@ -264,6 +268,7 @@ class App:
 
     async def _stop_server(self) -> None:
         if not self.wants_new_session:  # then pages are back before anybody has read "ended"
+            # What has broken is shown as "fault": "ended" would go before it.
             self._context.facts.has_ended = not self._context.facts.broken
             self._context.announcer.announce()
         await self._context.hub.close()
@@ -354,6 +359,7 @@ class App:
         self._reports.emit(WorkerEnded(name, error))
 
     def _worker_ended(self, name: str, error: BaseException | None) -> None:
+        # Also of threads that are no workers: `is_broken` ends the service by any of them.
         self._group.ended[name] = error
         self._changed.set()
         if error is None:
@@ -373,6 +379,7 @@ class App:
 
     def _supervision_ended(self, supervision: asyncio.Task[None]) -> None:
         """End loudly what nobody looks after any more."""
+        # In this order: `exception` raises for a task that was cancelled, as each is in the end.
         if not supervision.cancelled() and (error := supervision.exception()):
             self._worker_ended("watch", error)
 
@@ -394,6 +401,7 @@ def start_hashing(engines: Engines, emit: Emit) -> BackgroundHashing:
         emit(Fault("models", "models-unchecked", message))
 
     specs = (engine.spec for _, engine in engines.by_stage())
+    # A model on a server has no files here.
     hashing = BackgroundHashing(
         [spec.model for spec in specs if not spec.is_elsewhere], tell, failed
     )

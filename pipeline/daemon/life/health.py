@@ -66,6 +66,7 @@ class Health:
             mode=self._facts.mode,
             session=self._recorder.folder.name,
             uptime_s=round(self.uptime_s, 1),
+            # A session that goes on after a crash counts its sound from here (session.resume).
             audio_s=round(self._group.heard_s, 1),
             lag_s=round(self._targets[0].coordinator.lag_s(time.monotonic()), 2),
             rung=self.rung,

@@ -31,6 +31,7 @@ def handle_signals(handlers: Mapping[signal.Signals, Callable[[], None]]) -> Non
     for number in handlers:  # asyncio opens the pipe, and gives all back when the loop is closed
         with suppress(NotImplementedError):  # on Windows the loop has a pipe from the beginning
             loop.add_signal_handler(number, _wake)
+    # Setting one returns the one before: there is no other way to learn of asyncio's pipe.
     pipe = signal.set_wakeup_fd(-1)
     signal.set_wakeup_fd(pipe, warn_on_full_buffer=False)
     for number, handler in handlers.items():
@@ -71,9 +72,11 @@ class _Handler:
 
     def __call__(self, *_: object) -> None:
         if not self._is_due and not self._loop.is_closed():
+            # Any two instructions may be interrupted by this: the work is left to the loop.
             self._is_due = True
             self._loop.call_soon_threadsafe(self._run)
 
     def _run(self) -> None:
+        # First: a signal that comes while the handler runs is a request of its own.
         self._is_due = False
         self._handler()

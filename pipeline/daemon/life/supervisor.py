@@ -19,6 +19,7 @@ from pipeline.workers.group import WorkerGroup
 
 log = structlog.get_logger()
 
+# Finals that are kept back count on it (pipeline.daemon.context.held_finals).
 _TICK_S = 0.25
 _HEALTH_S = 10.0
 _STATUS_S = 5.0
@@ -93,6 +94,7 @@ class Supervisor:
 
     async def run(self) -> None:
         """Check four times a second, until cancelled."""
+        # By the monotonic clock that is long ago: everything is due at once.
         next_health_s = next_alive_s = next_status_s = dictionary_at_s = 0.0
         while True:
             now_s = time.monotonic()
@@ -108,6 +110,7 @@ class Supervisor:
             is_well = self._group.is_listening(now_s) and self._group.is_transcribing(now_s)
             if is_well and now_s >= next_alive_s:
                 next_alive_s = now_s + self._notifier.watchdog_s
+                # Not by a timer of its own: a loop that is blocked must not look alive.
                 self._notifier.alive()
             if now_s >= next_status_s:
                 next_status_s = now_s + _STATUS_S
@@ -129,14 +132,17 @@ class Supervisor:
             self._changed.set()
 
     def _check(self, now_s: float) -> None:
+        # First: the state that is announced below tells of the new rung.
         self._targets.observe(now_s)
         first = self._targets[0]
+        # Only the first one's: when an extra target's queue is full its drafts are finals anyway.
         if first.workers.check_final(now_s):
             first.coordinator.on_fault(
                 Fault("translate", "final-hangs", "The final translator hangs.")
             )
             for caption in first.workers.take_unfinished():
                 first.show(caption)
+            # `is_done` no longer counts that thread: who waits for it looks again.
             self._changed.set()
         self._targets.look(now_s)
         self._facts.degraded_reason = self._group.degraded_reason
