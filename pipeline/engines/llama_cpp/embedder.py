@@ -25,11 +25,9 @@ _PREFIXES = {"gemma-embedding": "task: sentence similarity | query: "}
 class Embedder:
     """One embedding model. Belongs to one thread."""
 
-    def __init__(self, path: Path, *, threads: int = 1, key: str = "learn.embedding") -> None:
-        """Take a .gguf file; `key` is the setting that names it, for messages."""
+    def __init__(self, path: Path) -> None:
+        """Take a .gguf file."""
         self._path = path
-        self._threads = threads
-        self._key = key
         self._prefix = ""
         self._width = 0
 
@@ -75,7 +73,7 @@ class Embedder:
         settings = self._c.llama_context_default_params()
         # A whole sentence in one batch: some models look at what comes behind a word as well.
         settings.n_ctx = settings.n_batch = settings.n_ubatch = _CONTEXT
-        settings.n_threads = settings.n_threads_batch = self._threads
+        settings.n_threads = settings.n_threads_batch = 1
         settings.embeddings = True
         architecture = llama.metadata(model, "general.architecture")
         # A file that does not say how has the mean of its tokens' vectors taken.
@@ -97,6 +95,6 @@ class Embedder:
     def _broken(self, why: str) -> ModelError:
         return ModelError(
             "model-broken",
-            f"{self._key}: {self._path} cannot be loaded: {why}.",
+            f"learn.embedding: {self._path} cannot be loaded: {why}.",
             'Copy or pull it again, or set it to "".',
         )
