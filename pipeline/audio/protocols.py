@@ -26,12 +26,14 @@ class AudioSource(Protocol):
     def open(self) -> None:
         """Claim the device or file. Raises AudioError."""
 
+    # For one reader: each block of an opening is handed out once.
     def blocks(self) -> Iterator[AudioBlock]:
         """Yield blocks until the source ends or is closed. Raises AudioLostError.
 
         After AudioLostError, `open` may be called again; `start_sample` then jumps by the gap.
         """
 
+    # From another thread: the reader itself may be waiting in `blocks` for seconds.
     def close(self) -> None:
         """End `blocks` from any thread; harmless when called twice."""
 
@@ -55,6 +57,7 @@ class SongDetector(Protocol):
     def load(self) -> None:
         """Load what it needs. Raises ModelError."""
 
+    # Asked with every block, since it hears all of them: to skip one is a gap.
     def probability(self, pcm: Pcm, speech: float) -> float | None:
         """Return how likely the last two seconds were song, 0..1; None where no look is due.
 

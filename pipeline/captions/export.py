@@ -147,6 +147,7 @@ def paragraphs(captions: Sequence[CaptionMessage]) -> list[list[CaptionMessage]]
         goes_on = (
             made
             and message.start_s - made[-1][-1].end_s < _PAUSE_S
+            # From its beginning: who speaks without a pause gets paragraphs all the same.
             and message.start_s - made[-1][0].start_s < _LONGEST_S
         )
         if goes_on:
@@ -202,6 +203,7 @@ def _row(message: CaptionMessage, sides: Sequence[Side]) -> dict[str, Any]:
         "end_s": message.end_s,
         **{side: plain(getattr(message, side).text) for side in sides},
     }
+    # By the engine a reader tells what an operator has written from what a machine has.
     return row | ({"engine": message.target.engine} if "target" in sides else {})
 
 

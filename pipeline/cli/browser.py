@@ -94,7 +94,9 @@ def printed(page: str) -> bytes:
         source.write_text(page, encoding="utf-8")
         options = ["--headless", "--disable-gpu", "--no-pdf-header-footer"]
         # As root Chromium refuses to start with it. The page is ours, and has no script.
-        options += ["--no-sandbox"] if os.geteuid() == 0 else []
+        # Windows has no numbers of users.
+        is_root = hasattr(os, "geteuid") and os.geteuid() == 0
+        options += ["--no-sandbox"] if is_root else []
         # A profile of its own: a Chromium that runs already would take the page, and print nothing.
         places = [f"--user-data-dir={folder}/profile", f"--print-to-pdf={made}", source.as_uri()]
         try:

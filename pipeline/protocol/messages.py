@@ -155,6 +155,7 @@ class HelloMessage:
 class EarlierMessage:
     """The captions that a short `hello` left out."""
 
+    # Sent after a short `hello`: what was said last is painted first, also on a slow network.
     type: Literal["earlier"] = "earlier"
     captions: tuple[CaptionMessage, ...]
 
@@ -163,6 +164,7 @@ class EarlierMessage:
 class AliveMessage:
     """A sign of life, every ten seconds."""
 
+    # By it a page tells a quiet service from a connection that is dead.
     type: Literal["alive"] = "alive"
     seq: int
     """The newest caption's."""
@@ -220,6 +222,7 @@ class SuggestionMessage:
     """A verse that the last words may quote; to operators, who take or dismiss it."""
 
     type: Literal["suggestion"] = "suggestion"
+    # With all fields empty the suggestion that was shown before is taken back.
     id: int = 0
     """The caption's that it would be shown with."""
     ref: str = ""
@@ -316,6 +319,7 @@ class DoneMessage:
 
     type: Literal["done"] = "done"
     name: CommandName
+    # All that operators control comes along: after one's command every desk shows the same.
     undo: str
     """The command that `undo` would take back, in words; empty: none."""
     paused: bool
@@ -394,6 +398,7 @@ class FaultMessage:
 class ErrorMessage:
     """The answer to a message that was refused."""
 
+    # Programs go by the code; the message is for people, and its words may change.
     type: Literal["error"] = "error"
     code: str
     message: str
@@ -424,6 +429,7 @@ Outgoing: TypeAlias = (
     | RuleMessage
     | FaultMessage
     | ErrorMessage
+    # As they are written down: a desk shows the figures that the report will have.
     | UtteranceRecord
     | CompareRecord
 )

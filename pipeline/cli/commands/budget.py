@@ -132,6 +132,7 @@ class _Models:
         return Writing(name, self._size("gemma", name), final.context, final.batch, there)
 
     def _quick(self, name: str) -> Need:
+        # Of a model outside the registry nothing was measured: this is worked out from its files.
         size = self._size("marian", name)
         return Need(f"quick translator: {name}", size * 3 // 2 + 30_000_000, "ram")
 
@@ -145,6 +146,7 @@ class _Models:
 
 def _places(arguments: argparse.Namespace) -> list[Place]:
     """Return the machines that are asked about, the first of them for the settings' models."""
+    # What is free, and not what is built in: the other programs keep theirs.
     ram = psutil.virtual_memory().available
     asked = arguments.bandwidth
     if arguments.gpu:
@@ -162,6 +164,7 @@ def _places(arguments: argparse.Namespace) -> list[Place]:
 
 def _installed(gpu: Gpu, ram: int, bandwidth: float | None) -> Place:
     known = known_gpu(gpu.name)
+    # Of a GPU that is not in the list no speed can be told, only whether the models fit.
     pace = bandwidth or (known.bandwidth if known else None)
     return Place(gpu.name, gpu.free_bytes, ram, pace, has_gpu=True)
 
@@ -172,6 +175,7 @@ def running_services() -> list[psutil.Process]:
     for each in psutil.process_iter():
         # A process may end while the list is gone through, or belong to another user.
         with suppress(psutil.Error):
+            # Engines are called stark-stt, stark-final, ...; their program is the parent.
             if each.name().startswith("stark-") and each.name() != "stark-translate":
                 found |= {of.pid: of for of in (each, each.parent()) if of and of.pid > 1}
     return list(found.values())
@@ -189,6 +193,7 @@ def _parts(needs: Sequence[Need], here: Place, *, ok: bool) -> Table:
     table.add_row(Text("together", "bold"), *sums)
     free = [human_size(here.gpu_bytes) if here.has_gpu else "no GPU", human_size(here.ram_bytes)]
     if running := running_services():
+        # What it holds is missing from the free memory that is told below.
         took = sum(each.memory_info().rss for each in running)
         on_gpus = [use.memory_bytes for each in running if (use := gpu_use(each.pid))]
         table.add_row("a service runs now, with", human_size(sum(on_gpus)), human_size(took))

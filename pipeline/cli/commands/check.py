@@ -93,6 +93,7 @@ def check_all(
             outcomes.append(result)
     with suppress(OSError):  # the check of the sessions' folder has said so
         directory = Path(loaded.settings.session.directory)
+        # Operators' pages show it: who comes to the desk sees whether the machine was checked.
         keep(directory, outcomes, loaded.settings)
     # A check that builds on one that failed has no result: it is named, so that nobody misses it.
     left_out = [check.name for check in planned if check.name not in {r.name for r in outcomes}]

@@ -35,6 +35,7 @@ def _config(arguments: argparse.Namespace) -> int:
             table, key = path.rsplit(".", 1)
             section = _print_table(f"[{table}]", {key: said}, origin, section)
         elif path == "servers":
+            # Their names are the user's own, so `leaves` hands all of them over as one value.
             for name, keys in said.items():
                 section = _print_table(f"[servers.{name}]", keys, origin, section)
         else:

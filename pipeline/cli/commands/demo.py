@@ -167,6 +167,7 @@ class DemoOperator:
 
         A mistake is shown for `seen_s` before it is corrected, so that people see it.
         """
+        # By the same step https becomes wss.
         self._uri = f"{page.replace('http', 'ws', 1).removesuffix('operator')}ws?kind=operator"
         self._token, self._notes, self._seen_s = token, notes, seen_s
         self._sections: list[Mapping[str, Any]] = list(script["sections"])
@@ -200,6 +201,7 @@ class DemoOperator:
                 self._say("the preacher's notes are added, as the desk does with a file")
                 await self._add_notes(desk)
             case {"type": "health", "audio_s": float(at_s)}:
+                # By the clock of the sound: played with --fast, any other one would be too slow.
                 while self._sections and self._sections[0]["start_s"] <= at_s + 1:
                     log.info("demo", says=self._sections.pop(0)["says"])
             case {"type": "suggestion", "ref": ref, "id": caption} if ref:
@@ -218,6 +220,7 @@ class DemoOperator:
         """Return what was said in a stretch if the sentence to correct is in it, else ""."""
 
         def is_in(sentence: Mapping[str, Any]) -> bool:
+            # By its middle: where an utterance is cut is not known to a tenth of a second.
             middle_s: float = (sentence["start_s"] + sentence["end_s"]) / 2
             return start_s < middle_s < end_s
 

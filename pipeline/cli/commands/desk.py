@@ -111,9 +111,11 @@ def _open(settings: Settings, *, browser: bool | None) -> int:
     server = settings.server
     require_port(server)
     directory = Path(settings.session.directory)
+    # Not made here: a token that the daemon does not know would open nothing.
     token = settings.operator.token or kept_token(directory)
     own = f"{own_address(server)}operator"
     print(f"The desk, on this machine: {link_with(token, own)}")
+    # A daemon that serves this machine only is out of a tablet's reach: a code would be no use.
     if server.host in EVERYWHERE:
         secure = bool(server.tls_cert)
         page = server.address or page_address(server.host, server.port, secure=secure)
@@ -129,6 +131,7 @@ def _invite(settings: Settings, token: str, page: str) -> None:
     try:
         told = ask(settings.server, token, {"type": "invite"}, "invitation")
     except ServerError as error:
+        # No failure: the page opens on this machine all the same.
         print(f"For a tablet there is no code: {error.message}", file=sys.stderr)
         return
     code, minutes = told["code"], round(told["for_s"] / 60)

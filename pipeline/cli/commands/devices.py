@@ -45,6 +45,7 @@ def _devices(arguments: argparse.Namespace) -> int:
         )
         return 1
     console.print(rows)
+    # As text: Rich would take [audio] for markup, and leave it out.
     console.print(Text(_HINT, style="dim"))
     return 0
 
@@ -52,6 +53,7 @@ def _devices(arguments: argparse.Namespace) -> int:
 def _meter(console: Console, audio: Audio) -> None:
     microphone = Microphone(audio.device, channel=audio.channel)
     # Ctrl-C is how a meter ends, and no failure.
+    # As often as `meter` tells a level.
     with suppress(KeyboardInterrupt), Live(console=console, refresh_per_second=8) as live:
         for level in meter(microphone):
             live.update(level_bar(level))

@@ -111,8 +111,8 @@ def _text_of(folder: Path, lang: str, target: str) -> tuple[Which, str]:
     which: Which = "target"
     if lang in WHICH:
         which = lang
-    # Where several languages are spoken, one of them may be a target language too.
     elif lang == known.get("source") and lang not in extra:
+        # Where several languages are spoken, one of them may be a target language too.
         which = "source"
     else:
         target = lang

@@ -43,6 +43,7 @@ def add(commands: Commands) -> None:
 def _list(arguments: argparse.Namespace) -> int:
     settings = settings_of(arguments).settings
     glossary, own = _glossary(settings)
+    # Without a word it is "", which is in every entry.
     asked = key(arguments.word)
     table = Table(box=None, pad_edge=False)
     for heading in ("said", "shown", "right as well", "from"):

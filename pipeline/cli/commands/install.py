@@ -249,6 +249,7 @@ def _task(command: Sequence[str], folder: Path, home: Path) -> Entry:
 
 
 def _show(file: Path, commands: Sequence[Sequence[str]]) -> int:
+    # To standard error: with --print standard output is the file, and can be redirected.
     print(f"# {file}", file=sys.stderr)
     for command in commands:
         print(f"# {subprocess.list2cmdline(command)}", file=sys.stderr)

@@ -225,6 +225,7 @@ def _remove(arguments: argparse.Namespace) -> int:
 
 
 def _shares(counts: Mapping[str, int], of: int = 0) -> str:
+    # At least 1: what has nothing in it has no shares, and is no error.
     total = max(1, of or sum(counts.values()))
     told = sorted(counts.items(), key=lambda each: -each[1])
     return ", ".join(f"{name} {count / total:.1%}" for name, count in told) or "none"
@@ -269,6 +270,7 @@ def _cycle(arguments: argparse.Namespace) -> int:
         for step in due:
             print(shlex.join(("stark-translate", *step.words, *options)))
         return 0
+    # A timer does not know of services, and training beside one would make captions late.
     if arguments.if_quiet and is_serving(directory):
         print("A service is going on: nothing is done.")
         return 0
@@ -281,4 +283,5 @@ def _cycle(arguments: argparse.Namespace) -> int:
     )
     for step in failed:
         print(f"failed: stark-translate {shlex.join(step.words)}")
+    # Each step that is due was tried: the exit code is for the timer's log.
     return 1 if failed else 0

@@ -136,6 +136,7 @@ def _show(made: ModelComparison) -> None:
     for row in rows:
         table.add_row(*row.values())
     console.print(table)
+    # In turns on the same machine, so only their ratio means anything elsewhere.
     if made.old_ms and made.new_ms and made.old_ms.p50:
         ratio = made.new_ms.p50 / made.old_ms.p50
         console.print(f"An answer takes {ratio:.2f} times as long (median, in turns).")
@@ -150,6 +151,7 @@ def _deploy(arguments: argparse.Namespace) -> int:
     role: Role = arguments.role
     name = arguments.name or f"ours-{role}-{datetime.now(UTC):%Y-%m-%d}"
     if arguments.dry_run:
+        # Looked at all the same: a dry run is to find what the real one would refuse.
         weights_to_deploy(arguments.model)
         print(f"{KEYS[role]} would become {name!r}. Nothing is changed (--dry-run).")
         return 0

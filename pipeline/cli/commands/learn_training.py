@@ -165,8 +165,10 @@ def _run_training(order: TrainingOrder, *, dry_run: bool) -> int:
     """Train, or print what would be run; return the exit code. Raises LearningError."""
     if dry_run:
         for command in commands(order):
+            # As a shell takes it: it can be copied to the machine that is to train.
             print(shlex.join(command))
         return 0
+    # Line by line: of an hour of training nothing else is to be seen.
     made = train(order, on_line=lambda line: print(line, file=sys.stderr, flush=True))
     print(f"The model is in {made}; now: stark-translate learn compare ... --role {order.role}")
     return 0
@@ -198,6 +200,7 @@ def _orders(
     out: Path = arguments.out or data.path / ("distill" if role == "marian" else "distill-gemma")
     second = arguments.round == 2
     base_of = _marian_base if role == "marian" else _gemma_base
+    # A second round goes on with the model that the first one has made.
     base = base_of(settings, arguments.base or (str(out / "model") if second else ""))
     # By the files and not by the names: two names may lead to one model.
     if teacher.engine == role:

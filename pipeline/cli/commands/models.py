@@ -99,6 +99,7 @@ def _list(arguments: argparse.Namespace) -> int:
         print_json([asdict(row) for row in found])
         return 0
     console = Console(highlight=False)
+    # Long cells would be wrapped word by word: on a narrow terminal they stand below the table.
     wide = console.width >= _WIDE
     table = Table(box=None, header_style="bold", pad_edge=False)
     for title in ("name", "for", "size", "memory", "state", "licence"):
@@ -247,6 +248,7 @@ class Download:
     """
 
     def __init__(self, *, accept_terms: bool = False) -> None:
+        # The bars are not started yet: nothing is drawn before a source is asked.
         self._accept_terms = accept_terms
         self._bars = progress()
 

@@ -59,6 +59,7 @@ def _show(arguments: argparse.Namespace) -> int:
 def _remove(arguments: argparse.Namespace) -> int:
     place = _place(arguments)
     try:
+        # Not asked first whether it is there: a service that begins may take it in between.
         place.unlink()
     except FileNotFoundError:
         raise NotesError("notes-missing", f"{place}: there are no notes.") from None

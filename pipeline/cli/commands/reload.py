@@ -57,6 +57,7 @@ def _reload(arguments: argparse.Namespace) -> int:
 
 def _show(console: Console, answer: dict[str, Any]) -> None:
     rows = [(key, says, style) for kind, says, style in _EFFECTS for key in answer[kind]]
+    # All rows at once, so that the effects stand below each other.
     width = max((len(key) for key, _, _ in rows), default=0)
     for key, says, style in rows:
         console.print(Text.assemble(f"{key:<{width}}  ", (says, style)), soft_wrap=True)

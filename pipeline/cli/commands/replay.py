@@ -141,9 +141,11 @@ class Replay:
             with suppress(TimeoutError):
                 # Until a moment, not for a time: what each step takes does not add up.
                 async with asyncio.timeout_at(due_s):
+                    # The last captions stay on the screens until somebody ends it.
                     await stop.wait()
             if stop.is_set():
                 break
+            # Told by /healthz, as a service tells how much it has heard.
             self._at_s = at_s
             if message is None:
                 self._state("speech")

@@ -29,12 +29,14 @@ def _rules(arguments: argparse.Namespace) -> int:
     if not held:
         print(f"{folder.name}: no rule was held.", file=sys.stderr)
         return 0
+    # None: --accept was not given, which differs from one without words.
     if arguments.accept is None:
         for rule in held:
             print(_line(rule))
         again = f"stark-translate rules {folder.name} --accept"
         print(f"For every service to come: {again}", file=sys.stderr)
         return 0
+    # Empty for --accept without a word, which takes all of them.
     wanted = {word.casefold() for word in arguments.accept}
     dictionary = Dictionary(settings_of(arguments).settings)
     for rule in held:

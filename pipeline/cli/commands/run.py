@@ -161,6 +161,7 @@ def _caption(
         message, fix = factory.what_stands_in(settings, pair)
         log.warning("no translator", message=message, fix=fix)
     live = mode == "live"
+    # A comparison is for rehearsals and a voice for the audience: elsewhere they take memory only.
     made = factory.engine_processes(settings, compare=not live, speech=live)
     if settings.audio.input:
         # Before models load and a session begins: most mistakes of a first try are of this kind.
@@ -232,6 +233,7 @@ def _hold_sessions(session: Callable[[Settings], App], settings: Settings) -> tu
                 discard_failed_start(app.folder)
         if not app.wants_new_session or app.is_stuck:
             return app, code
+        # As they are at its end: what operators have reloaded holds in the next session too.
         settings = app.settings
         # In a thread: the report draws plots, and the next session must not wait for it.
         Thread(partial(_finish, app.folder), "report", failed=lambda _: None).start()

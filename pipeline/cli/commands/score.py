@@ -138,6 +138,7 @@ def refile(folder: Path, judged: Sequence[QualityRecord]) -> Mapping[str, int]:
     # As the daemon and the review page do: two writers would undo each other.
     lock = hold_session(folder / JOURNAL)
     try:
+        # In the order of their ids, as the daemon writes them.
         with writing_to(folder):
             write_pairs(
                 folder, {name: sorted(filed[name], key=lambda pair: pair.id) for name in NAMES}

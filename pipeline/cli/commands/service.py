@@ -115,6 +115,7 @@ def _health(settings: Settings) -> dict[str, Any]:
         return health
     message = f"No stark-translate answers on {server.host}:{server.port}."
     fix = "`stark-translate run` starts one."
+    # Why nobody answers is the next question, so it is looked for here.
     there = sessions(Path(settings.session.directory))[-1:]
     try:
         if there and in_use(there[0] / JOURNAL):

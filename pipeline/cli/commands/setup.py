@@ -87,6 +87,7 @@ def _setup(arguments: argparse.Namespace) -> int:
     source, targets = settings.translate.source, settings.translate.langs
     library, here = ModelLibrary.of(settings), machine()
     spoken = settings.translate.spoken
+    # One recognizer hears all the spoken languages, so it has to know each of them.
     known = [
         each
         for each in library.known.values()
@@ -94,10 +95,12 @@ def _setup(arguments: argparse.Namespace) -> int:
     ]
     proposed = budget.propose(known, source, targets, here)
     _show(console, proposed, library)
+    # Up to here nothing was written or fetched: who says no has changed nothing.
     if _may_ask(arguments) and not Confirm.ask("Go on?", console=console, default=True):
         return 1
     obtained = _obtain(proposed, library, source, targets, accept=arguments.accept_terms)
     for name in obtained.values():
+        # Worked out and not measured: "auto" begins with these, until `tune` has measured them.
         remember(settings, name, keeps_up=True)
     # A starter in the place of a model that could not be had works, but is not what was proposed.
     complete = obtained == proposed.models and len(obtained) == len(_ROLES)
@@ -187,6 +190,7 @@ class _Questions:
         if not found:
             self._console.print("No microphone is plugged in; the system's default is used later.")
             return ""
+        # The system's own choice: who does not know what to answer presses Enter.
         default = next((n for n, device in enumerate(found, 1) if device.is_default), 1)
         choices = [str(number) for number in range(1, len(found) + 1)]
         chosen = IntPrompt.ask(
@@ -248,6 +252,7 @@ def _chosen(obtained: Mapping[Role, str], *, on_gpu: bool) -> dict[str, Value | 
         )
     chosen: dict[str, Value | Tables] = {KEYS[role]: name for role, name in obtained.items()}
     if "gemma" not in obtained:
+        # Without a final translator the one of drafts makes the finals too.
         chosen["translate.final.engine"] = "marian"
     if "marian" not in obtained:
         chosen["translate.partial.engine"] = "none"

@@ -95,6 +95,7 @@ def _try_all(loaded: Loaded, here: Machine, limit_s: float, status: Console) -> 
     """Try everything, or as much as there is time for before Ctrl-C; return whether it was all."""
     columns = (TextColumn("{task.description:<44}"), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, TimeElapsedColumn(), console=status, transient=True) as progress:
+        # How many trials there are is known only when the models' files were looked at.
         task = progress.add_task("loading", total=None)
 
         def begin(role: Role, values: Values) -> None:

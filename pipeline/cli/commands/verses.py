@@ -99,6 +99,7 @@ def _add(arguments: argparse.Namespace) -> int:
     if not (title and licence):
         raise UsageError("verses-no-licence", "--title and --licence must say something.")
     verses = asyncio.run(edition_files.read([Path(file) for file in arguments.files]))
+    # Everything else counts by one numbering, whichever one this Bible is printed in.
     verses, changed = numbering.renumbered(verses)
     edition = Edition(name, lang, title, licence, verses)
     file = editions.write(edition, editions.own_directory())
@@ -112,6 +113,7 @@ def _add(arguments: argparse.Namespace) -> int:
         print(f"{len(lacking)} verses are lacking, in {books}.")
         print("If such a chapter counts otherwise, the verse beside the right one is shown.")
     print("Restart the service to show it.")
+    # The index is of a spoken language: for captions only the edition is enough.
     if not (verse_index.folder(lang) / "index.json").is_file():
         print(f"Where {lang} is spoken, run `stark-translate verses build --lang {lang}` as well.")
     return 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import stat
 import sys
 import webbrowser
@@ -10,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.cli.browser import add_browser, open_page, open_with_token
+from pipeline.cli.browser import add_browser, open_page, open_with_token, printed
+from tests.support.programs import put_program
 
 
 @pytest.mark.parametrize(
@@ -65,3 +67,12 @@ def test_without_a_place_for_that_file_no_browser_is_opened(
     assert "hush" not in told
     open_with_token("hush", "http://127.0.0.1:8123/operator", tmp_path, False)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_page_is_printed_where_users_have_no_numbers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writes = 'for each; do case $each in --print-to-pdf=*) printf made > "${each#*=}";; esac; done'
+    put_program(tmp_path, writes, monkeypatch, "chromium")
+    monkeypatch.delattr(os, "geteuid")
+    assert printed("<p>Amen.</p>") == b"made"
