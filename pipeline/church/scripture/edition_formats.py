@@ -61,7 +61,10 @@ def parse(text: str, name: str) -> dict[VerseId, str]:
     if start.startswith("<"):
         verses = dict(_xml(text, name))
     elif re.search(r"\\id\s", start):
-        verses = dict(_usfm(text))
+        verses = {}
+        for place, words in _usfm(text):
+            # A verse may come in parts, as \v 3a and \v 3b.
+            verses[place] = f"{verses.get(place, '')} {words}"
     else:
         verses = dict(_tabs(text, name))
     if len(verses) > _MOST_VERSES:

@@ -61,7 +61,7 @@ def test_a_language_without_words_for_names_is_left_alone() -> None:
 
 
 def test_a_name_of_this_service_is_known_with_its_accents() -> None:
-    terms = parse_terms('[[term]]\nsay = "noel"\nwrite = "villancico"\n', "test")
+    terms = parse_terms('[[term]]\nsay = "noël"\nwrite = "villancico"\n', "test")
     glossary = compile_glossary(terms, "es")
     said, written = "Today Noël read the psalm.", "Hoy el villancico leyó el salmo."
     assert (

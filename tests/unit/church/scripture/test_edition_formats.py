@@ -167,3 +167,8 @@ def test_headings_and_captions_within_a_chapter_of_usfm_are_no_part_of_a_verse()
 def test_the_name_of_the_work_before_a_verse_of_osis_is_passed_over() -> None:
     text = '<osis><verse osisID="Bible.KJV:Gen.1.1">In the beginning</verse></osis>'
     assert parse(text, "a.xml") == {(1, 1, 1): "In the beginning"}
+
+
+def test_a_verse_of_usfm_in_two_parts_is_whole() -> None:
+    text = "\\id GEN\n\\c 1\n\\v 3a And God said,\n\\v 3b Let there be light.\n"
+    assert parse(text, "a.usfm") == {(1, 1, 3): "And God said, Let there be light."}
