@@ -49,11 +49,7 @@ class _Subtitles:
         self._whole = whole
         self._one = one
         if not keep:
-            self.clear()
-
-    def clear(self) -> None:
-        self.file.clear()
-        self.file.append(self._whole([]).encode())  # a WebVTT file has a header
+            self.file.append(whole([]).encode())  # a WebVTT file has a header
 
     def add(self, cue: Cue) -> None:
         if len(self.waiting) < _WAITING:
@@ -82,7 +78,7 @@ class Transcripts:
     ) -> None:
         """Make those of `langs`, which hold the captions of a journal. Raises OSError.
 
-        With `keep` they stay as they are until `clear`.
+        With `keep` they stay as they are until `restore`.
         """
         self._folder = folder
         self._journal = journal
@@ -101,10 +97,11 @@ class Transcripts:
             for side in langs
         }
 
-    def clear(self) -> None:
-        """Begin all files anew. Raises OSError."""
-        for subtitles in (each for files in self._files.values() for each in files):
-            subtitles.clear()
+    def restore(self, newest_id: int) -> None:
+        """Go on with a journal whose highest id is this one: `flush` makes the files of it."""
+        # Not here: on a full disk that would fail once for good, and `flush` is tried again.
+        self._newest_id = newest_id
+        self.remake()
 
     def hold(self, caption_id: int) -> None:
         """Write nothing of this caption until `settle`: it may change."""
@@ -118,6 +115,7 @@ class Transcripts:
 
     def settle(self, caption_id: int | None = None) -> None:
         """Write a caption that was held as it is now; without an id all."""
+        # A list: the loop takes out of the dictionary what it goes through.
         keys = list(self._held) if caption_id is None else [caption_id]
         for key in keys:
             if message := self._held.pop(key, None):
@@ -148,6 +146,7 @@ class Transcripts:
         # What was held is in the journal, and so in the new files: its next version is a change.
         self._newest_id = max(self._newest_id, *self._held, -1)
         self._held.clear()
+        # The journal may have lost the newest of all: waiting for that one would have no end.
         self._newest_seq = -1
         for files in self._files.values():
             for subtitles in files:
@@ -191,6 +190,7 @@ class Transcripts:
             raise OSError(errno.EIO, "the journal is not written yet")
         messages = [message for message in messages if message.id not in self._held]
         made = {side: cues(messages, side) for side in self._files}
+        # What comes next is placed behind the last cue of the files that are made of this.
         self._last = {side: every[-1] if every else None for side, every in made.items()}
         return made
 
@@ -221,10 +221,8 @@ class CaptionFiles:
         self.transcripts.add(message)
 
     def restore(self, messages: Iterable[CaptionMessage]) -> None:
-        """Make the transcripts of what is in the journal already. Raises OSError."""
-        self.transcripts.clear()
-        for message in messages:
-            self.transcripts.add(message)
+        """Have the transcripts made of the journal, which holds these captions already."""
+        self.transcripts.restore(max((message.id for message in messages), default=-1))
 
     def flush(self) -> None:
         """Write what waits, the transcripts after the journal. Raises OSError."""
@@ -248,6 +246,7 @@ class CaptionsByLanguage:
         """
         self.first = targets[0]
         sides: dict[Side, str] = {"source": source, "target": self.first}
+        # Else two files would have one name.
         if source in targets:
             del sides["source"]
         self.files = {self.first: CaptionFiles(folder, JOURNAL, sides, keep=keep)}
@@ -268,7 +267,7 @@ class CaptionsByLanguage:
         return sum(journal.lost for journal in self.journals)
 
     def restore(self, journals: Mapping[str, Iterable[CaptionMessage]]) -> None:
-        """Make the transcripts of what is in journals already. Raises OSError."""
+        """Have the transcripts made of the journals, which hold these captions already."""
         for lang, files in self.files.items():
             files.restore(journals.get(lang, ()))
 

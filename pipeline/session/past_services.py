@@ -47,6 +47,7 @@ class PastServices:
         """`running` is the name of the session that is not over yet."""
         self._directory = directory
         self._running = running
+        # Without a lock: `PastRoutes` asks from one thread of its own.
         self._known: dict[str, tuple[tuple[int, int], PastService | None]] = {}
 
     def listed(self) -> list[PastService]:
@@ -173,11 +174,19 @@ def _described(folder: Path) -> PastService | None:
 
 def _mode(folder: Path) -> Mode:
     """Return the mode that its last records name; that of a rehearsal where none does."""
-    for record in _tail(folder / RECORDS, parse_record):
-        if isinstance(record, UtteranceRecord | HealthRecord):
-            return record.mode
+    for record in _tail(folder / RECORDS, _with_mode):
+        return record.mode
     # Nobody is shown what may have been a rehearsal because its records are damaged.
     return "dry-run"
+
+
+def _with_mode(line: bytes) -> UtteranceRecord | HealthRecord:
+    # Any other record counts as damaged, so that `_tail` reads on: the summary at the end may be
+    # as long as what it reads first, and names no mode.
+    record = parse_record(line)
+    if isinstance(record, UtteranceRecord | HealthRecord):
+        return record
+    raise ProtocolError("unknown-type", "This record names no mode.")
 
 
 def _tail(file: Path, parse: Callable[[bytes], T]) -> Iterator[T]:
@@ -188,6 +197,7 @@ def _tail(file: Path, parse: Callable[[bytes], T]) -> Iterator[T]:
     size, taken, is_found = 1, 0, False
     try:
         while not is_found and taken < size:
+            # 16 KiB, then 256, then 4096: a line of any length is found in a few steps.
             size, taken = file.stat().st_size, (taken or _TAIL_BYTES // _MORE) * _MORE
             with file.open("rb") as opened:
                 opened.seek(max(0, size - taken))

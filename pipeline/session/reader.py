@@ -41,7 +41,7 @@ STAMP = "%Y-%m-%dT%H-%M-%S"
 _NAMED = re.compile(r"(\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d)([+-]\d{4})?(?=-\d+$|$)")
 _DATES = ("%Y-%m-%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d %B %Y", "%B %d %Y", "%B %d, %Y")
 _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-_LISTED = 8
+_LISTED = 8  # sessions or lines that a message names
 _damaged: dict[Path, tuple[int, ...]] = {}
 """Files of sessions with damaged lines, and the numbers of these lines. Any thread may read."""
 
@@ -158,6 +158,7 @@ def find_session(name: str, directory: Path) -> Path:
         raise SessionError("session-ambiguous", message, f"Name one of them: {names}.")
     if not there:
         fix = "No session is kept there; --sessions or session.directory names another folder."
+    # No session's name ends like this: `export sunday.srt` means the file that is to be written.
     elif Path(name).suffix[1:].isalpha():
         fix = f"If that is the file to write: --out {name}."
     else:
@@ -208,6 +209,7 @@ def of_day(words: str, folders: Iterable[Path], today: date) -> list[Path]:
     for folder in folders:
         if began := started(folder.name):
             days.setdefault(began.date(), []).append(folder)
+    # A day with empty sessions only, of starts that failed, is not the Sunday that is meant.
     if asked in _WEEKDAYS:
         matching = [
             day
@@ -246,6 +248,7 @@ def journal_name(lang: str = "") -> str:
 
 def extra_targets(folder: Path) -> list[str]:
     """Return the target languages beside the first that a session has captions in."""
+    # No language has a dot in it: `captions.fr.old.jsonl` is a copy that somebody has made.
     names = (path.name.split(".") for path in folder.glob("captions.*.jsonl"))
     return sorted(name[1] for name in names if len(name) == len(("captions", "fr", "jsonl")))
 
@@ -315,6 +318,7 @@ def left_out(folder: Path) -> tuple[str, ...]:
 
     For people: the file's name and the numbers of the lines, such as "captions.jsonl: 3, 7".
     """
+    # A copy, made in one step: another thread may be reading a session.
     found = [(path.name, lines) for path, lines in [*_damaged.items()] if path.parent == folder]
     return tuple(f"{name}: {_listed(lines)}" for name, lines in sorted(found))
 

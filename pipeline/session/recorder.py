@@ -136,6 +136,7 @@ class SessionRecorder:
         if earlier:  # what goes off the record goes from languages of before as well
             targets = list(dict.fromkeys((*targets, *sorted(earlier.extra_journals))))
         with writing_to(self.folder):
+            # Not forced to the disk line by line, as a journal is: nobody in the hall reads it.
             self._diagnostics = LineFile(self.folder / "diagnostics.jsonl", keep=keep)
             self._captions = CaptionsByLanguage(self.folder, source, targets, keep=keep)
         self._purges = Purges(
@@ -145,6 +146,7 @@ class SessionRecorder:
         )
         self._summary = WholeFile(self.folder / "summary.json")
         self._pairs = {name: WholeFile(self.folder / name) for name in NAMES}
+        # Written in this order: what people have read comes before what tells of it.
         self._files: tuple[CaptionsByLanguage | LineFile | WholeFile, ...] = (
             *(self._captions, self._diagnostics, self._summary),
             *self._pairs.values(),
@@ -258,6 +260,7 @@ class SessionRecorder:
             with suppress(queue.Full):
                 self._queue.put(None, timeout=timeout_s)
             self._thread.join(max(0.0, until_s - time.monotonic()))
+        # Read when the thread has ended, or could not in time: then what is left is what is lost.
         left = self._failing or self.unwritten or self.dropped or self.purging
         return not (self._thread.is_alive() or left)
 
@@ -283,6 +286,7 @@ class SessionRecorder:
 
     def _broke(self, error: BaseException) -> None:
         """Count what was being written as lost, and go on with the rest: captions come first."""
+        # Else the operator would read that the disk does not answer.
         self._busy_since_s = 0.0
         with self._lock:
             self._full += 1
@@ -305,6 +309,7 @@ class SessionRecorder:
         while (work := self._queue.get()) is not None:
             self._busy_since_s = time.monotonic()
             work()
+            # After each piece: a kill takes no more than what still waits in the queue.
             self._write()
             self._busy_since_s = 0.0
         # No record follows any more that a held caption could wait for.
@@ -354,6 +359,7 @@ class SessionRecorder:
         return len(filed[PAIRS]), len(filed[QUEUE])
 
     def _sum_up(self) -> None:
+        # First, since the summary tells how many there are.
         pairs, review = self._file_pairs()
         summary = self._tally.summary(
             utc=utc_now(),
@@ -393,6 +399,7 @@ class SessionRecorder:
     def _purge(self) -> None:
         """Do the purges that are asked for. Raises OSError; then they are still owed."""
         if self._purges.begin():
+            # Before the files are swept: cues and pairs that wait for the disk may hold the words.
             self._captions.remake()
             for file in self._pairs.values():
                 file.content = None

@@ -24,7 +24,7 @@ KeepAudio: TypeAlias = Literal["none", "doubtful", "all"]
 FOLDER = "audio"
 LEAST_FREE_BYTES = 1_000_000_000
 """Less room on the disk than this, and no more sound is kept: captions and records go first."""
-_DOUBTFUL_WORD = 0.5
+_DOUBTFUL_WORD = 0.5  # a recognizer's probability, below which a word is not trusted
 
 
 def recording_path(session: Path, key: int) -> Path:
@@ -60,12 +60,8 @@ class Recordings:
         self.keep = keep
         self._session = session
         self._free_bytes = free_bytes
-        self._stopped = False
-
-    @property
-    def stopped(self) -> bool:
+        self.stopped = False
         """Whether sound is given up since the disk has too little room."""
-        return self._stopped
 
     def wants(self, record: UtteranceRecord) -> bool:
         """Whether the sound of an utterance is to be kept."""
@@ -75,8 +71,9 @@ class Recordings:
         """Write the sound of an utterance. What cannot be written is given up and logged once."""
         try:
             # Asked each time: room may come back, when old sessions go.
-            self._stopped = self._free_bytes(self._session) < LEAST_FREE_BYTES
-            if not self._stopped:
+            self.stopped = self._free_bytes(self._session) < LEAST_FREE_BYTES
+            # Made with the first sound, so that a session without any has no empty folder.
+            if not self.stopped:
                 (self._session / FOLDER).mkdir(exist_ok=True)
                 write_flac(recording_path(self._session, record.id), pcm)
                 return

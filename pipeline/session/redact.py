@@ -34,7 +34,7 @@ _REVIEWED = "reviewed.jsonl"
 _MADE_AGAIN = ("report.html", "*.tmp", *NAMES)
 """Files that are simply deleted: they can be made again, or are left by a kill."""
 _WHOLE = {"srt": srt, "vtt": vtt, "txt": txt}
-_REMEMBERED = 20
+_REMEMBERED = 20  # removals whose late records are still known
 
 
 class Lines(Protocol):
@@ -55,6 +55,7 @@ class Purges:
         self._folder = folder
         self._files = files
         self._mark = WholeFile(folder / MARK)
+        # Filled by any thread and emptied by one: each step of a deque is whole.
         self._asked: deque[Redaction] = deque()
         self._pending: deque[RedactionFilter] = deque()
         self._known: deque[RedactionFilter] = deque(maxlen=_REMEMBERED)
@@ -133,6 +134,7 @@ def finish_purges(directory: Path) -> None:
         try:
             if not in_use(mark.parent / JOURNAL):
                 _finish(mark.parent, mark)
+        # A mark that is cut off or of another version raises any of the last three.
         except (OSError, SessionError, ValueError, TypeError, KeyError) as error:
             log.warning("not purged", code="purge-owed", session=str(mark.parent), error=str(error))
 
@@ -150,6 +152,7 @@ def _finish(folder: Path, mark: Path) -> None:
         purges.begin()
 
         def note(sweep: RedactionFilter) -> None:
+            # Before the transcripts: a kill in between leaves the mark, and all is done again.
             records.add(orjson.dumps(event_of(sweep), option=orjson.OPT_APPEND_NEWLINE))
             records.flush()
             _remake_transcripts(folder)

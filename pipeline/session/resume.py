@@ -89,6 +89,7 @@ class Unfinished:
     @property
     def notice(self) -> NoticeEvent | None:
         """The notice that stood on every screen, if one did."""
+        # One without texts has taken the one before it away.
         told = [each for each in self.records if isinstance(each, NoticeEvent)]
         return told[-1] if told and told[-1].texts else None
 
@@ -137,6 +138,7 @@ def unfinished_session(settings: Settings, now_utc: datetime) -> Unfinished | No
             if began_utc is None or in_use(folder / JOURNAL) or (folder / MARK).exists():
                 return None
             records = read_records(folder)
+            # Before `_fits`: a start with a wrong language must not end the search.
             if is_empty(folder, records):
                 continue
             if not _fits(folder, records, settings, now_utc):
@@ -206,6 +208,7 @@ def _goes_on(every: Sequence[Record], resume_s: float, now_utc: datetime) -> boo
     # A crash before the first health record left nothing worth continuing.
     if not health or health[-1].mode != "live":
         return False
+    # Any record is a sign of life, not only one of health.
     age_s = (now_utc - datetime.fromisoformat(records[-1].utc)).total_seconds()
     if not 0 <= age_s <= resume_s:  # below 0: the clock was set back, the age is unknown
         return False

@@ -53,6 +53,7 @@ def prune(
     dated = [(folder, _started(folder)) for folder in sessions(directory)]
     ours = [(folder, started) for folder, started in dated if started is not None]
     removed = []
+    # Every file of every session is looked at: only where the settings ask for it.
     used = sum(_size(folder) for folder, _ in ours) if keep_mb else 0
     others = [started for folder, started in ours if folder != running]
     oldest_utc = _oldest(others, now_utc, timedelta(days=keep_days)) if keep_days else None
@@ -80,6 +81,7 @@ def discard_if_empty(folder: Path) -> bool:
     Its notes are given back first. Returns whether it is gone. Raises SessionError where it cannot
     be read.
     """
+    # First: `_discard` keeps a session that has notes.
     give_back_notes(folder)
     records = read_records(folder)
     wrong = any(isinstance(record, FaultEvent | BrokenEvent) for record in records)
@@ -114,6 +116,7 @@ def give_back_notes(folder: Path) -> None:
         if waiting.exists():
             every = joined((read_notes(own), read_notes(waiting)))
             write_notes(waiting, written(every, "several files"))
+            # Only now: notes that are there twice are better than none.
             own.unlink()
         else:
             own.replace(waiting)
@@ -158,6 +161,7 @@ def _started(folder: Path) -> datetime | None:
     if not _NAME.fullmatch(folder.name) or folder.is_symlink():
         return None
     started_utc = start_utc(folder.name)
+    # Without a journal that can be looked at the name alone counts.
     with suppress(OSError):
         written_utc = datetime.fromtimestamp((folder / JOURNAL).stat().st_mtime, UTC)
         return started_utc and max(started_utc, written_utc)

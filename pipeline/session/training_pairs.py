@@ -183,6 +183,7 @@ def operator_edits(messages: Iterable[CaptionMessage]) -> dict[int, CaptionMessa
     touched: set[int] = set()
     for message in messages:
         newest[message.id] = message
+        # Without a text it was hidden, and nothing of it is to be learned.
         if is_by_operator(message) or not message.target.text:
             touched.add(message.id)
     return {key: newest[key] for key in sorted(touched)}
@@ -195,7 +196,10 @@ def parse_review_item(line: str | bytes) -> ReviewItem:
 
 def parse_pair(line: str | bytes) -> Pair:
     """Read back a line of any of the files, without its reasons. Raises ProtocolError."""
-    fields = orjson.loads(line)
+    try:
+        fields = orjson.loads(line)
+    except orjson.JSONDecodeError:
+        fields = None
     if not isinstance(fields, dict):
         raise ProtocolError("bad-json", "This line is no pair.")
     # A line of the review queue has reasons, which a pair has no field for.

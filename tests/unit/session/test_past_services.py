@@ -17,7 +17,7 @@ from pipeline.core.errors import SessionError
 from pipeline.core.types import Mode
 from pipeline.protocol.caption import CaptionMessage, SourceText
 from pipeline.protocol.codec import encode, parse_caption
-from pipeline.records.events import Record
+from pipeline.records.events import DictionaryEvent, Record
 from pipeline.session import past_services
 from pipeline.session.past_services import PastServices, title_of
 from pipeline.session.reader import JOURNAL
@@ -69,6 +69,13 @@ def test_one_without_a_record_that_can_be_read_counts_as_a_rehearsal(tmp_path: P
     (folder / "diagnostics.jsonl").write_bytes(b"not a record\n")
     assert [each.mode for each in PastServices(tmp_path).listed()] == ["dry-run"]
     assert "dry-run" in get_args(Mode)
+
+
+def test_the_mode_is_found_behind_many_records_that_name_none(tmp_path: Path) -> None:
+    """A summary counts every church word: it may be as long as what is read first."""
+    events = [DictionaryEvent(utc=utc(0), rules=number) for number in range(300)]
+    session(tmp_path, SAID, DAY, records=[*live(), *events])
+    assert [each.mode for each in PastServices(tmp_path).listed()] == ["live"]
 
 
 def test_of_a_long_journal_only_its_end_is_read_for_the_list(

@@ -17,13 +17,17 @@ import pytest
 from pipeline.captions.redaction import Redaction
 from pipeline.cli.main import main
 from pipeline.config.loader import load
+from pipeline.core import files
 from pipeline.core.errors import AudioError
 from pipeline.core.files import GrowingFile
 from pipeline.core.formats import utc_now
+from pipeline.core.reports import Fault
 from pipeline.records.events import CommandEvent
 from pipeline.review.store import Review
 from pipeline.session.reader import read_journal, read_records
+from pipeline.session.recorder import SessionRecorder
 from pipeline.session.resume import Unfinished, in_use, unfinished_session
+from scripts.support.journal import message
 from scripts.support.records import health_record
 from tests.support.daemon import SHORT as SCRIPT
 from tests.support.daemon import ShortService as Service
@@ -265,6 +269,38 @@ def test_a_purge_that_had_to_wait_does_not_take_the_next_run_off_the_record(
     # A kill lost the command: that the words went off the record is known all the same.
     lost = Unfinished(made.folder, NOW, (), tuple(events[-1:]))
     assert lost.set_by_operator("off-record", "on-record")
+
+
+def test_a_session_that_goes_on_while_the_disk_is_full_has_whole_transcripts_in_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = recorder(tmp_path)
+    before.caption(message(1, "Grace.", "Gracia.", seq=1), "es")
+    assert before.close(5)
+    said = tuple(read_journal(before.folder))
+    earlier = Unfinished(before.folder, NOW, said, ())
+    is_full = [True]
+    write = files._write
+
+    def full(fd: int, data: bytes) -> None:
+        if is_full[0] and data:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        write(fd, data)
+
+    monkeypatch.setattr(files, "_write", full)
+    faults: list[Fault] = []
+    made = SessionRecorder(
+        tmp_path, source="en", targets=("es",), on_fault=faults.append, earlier=earlier
+    )
+    made.start()
+    wait_for(lambda: faults)
+    assert (made.folder / "transcript.es.txt").read_text() == "Gracia.\n"
+    is_full[0] = False
+    made.caption(message(2, "Peace.", "Paz.", seq=2), "es")
+    assert made.close(5)
+    assert (made.folder / "transcript.es.txt").read_text() == "Gracia.\nPaz.\n"
+    assert (made.folder / "transcript.es.vtt").read_text().startswith("WEBVTT")
+    assert [fault.code for fault in faults] == ["session-unwritable"]
 
 
 def test_a_clock_that_was_set_during_the_service_does_not_move_its_audio() -> None:

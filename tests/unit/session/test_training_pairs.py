@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from pipeline.core.errors import ProtocolError
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.records.quality import Decision, Flag
 from pipeline.records.utterance import UtteranceRecord
@@ -179,3 +180,10 @@ def test_a_corrected_text_makes_a_pair_that_somebody_has_to_look_at() -> None:
     assert (told.score, told.decision, told.raw_source) == (None, "review", "the grace of gods")
     undone = message(3, "the grace of God", "La gracia de Dios.", seq=6)
     assert filed([spoken(3)], made, undone) == filed([spoken(3)]), "it has its score again"
+
+
+@pytest.mark.parametrize("line", [b'{"id": 2, "sour', b"[]", b'{"id": 2}'])
+def test_a_damaged_line_is_told_as_one(line: bytes) -> None:
+    """`read_session_lines` leaves it out by this error; any other would end the review."""
+    with pytest.raises(ProtocolError):
+        parse_pair(line)
