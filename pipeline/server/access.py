@@ -15,6 +15,7 @@ from urllib.parse import SplitResult, urlsplit
 
 _LOCAL = (".localhost", ".local", ".lan", ".internal", ".home.arpa")
 """Endings of names that nobody can register."""
+# Unique local addresses (RFC 4193): those of one building.
 _LOCAL_IPV6 = ip_network("fc00::/7")
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
@@ -66,6 +67,7 @@ class LoginThrottle:
             return True
         address = client_network(address)
         count, last_s = self._failures.get(address, (0, 0.0))
+        # Counted from the last wrong token: whoever goes on guessing stays out.
         if count and now_s - last_s >= LOCK_S:
             del self._failures[address]
             return False
@@ -140,6 +142,7 @@ def _split(url: str) -> SplitResult | None:
     """Return the parts of an address with a host and a valid port, else None."""
     try:
         parts = urlsplit(url)
+        # Reading `port` raises ValueError for a number that is too large.
         wrong = not parts.hostname or parts.port == 0
     except ValueError:
         return None
@@ -156,5 +159,7 @@ def _is_local(host: str | None) -> bool:
     try:
         ip_address(host.partition("%")[0])
     except ValueError:
+        # A name without a dot is one of this network: nobody can register it.
         return "." not in host or host.endswith(_LOCAL)
+    # Nobody can point an address in numbers at another machine, as the owner of a name can.
     return True

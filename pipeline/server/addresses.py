@@ -31,6 +31,7 @@ from pipeline.server.pages import INLINE, refuse, respond
 EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104 - compared, not bound
 """Hosts that mean every address of this machine."""
 
+# Printable ASCII only: the path goes into the answer's `Location`.
 _REQUEST = re.compile(rb"(?P<method>GET|HEAD) (?P<path>/[!-~]*) HTTP/1\.[01]\r\n")
 _HOST = re.compile(
     rb"\r\nhost:[ \t]*(?P<host>([a-z0-9.\-]+|\[[0-9a-f:]+\])(:\d{1,5})?)\r\n", re.IGNORECASE

@@ -40,7 +40,8 @@ def parse_subscription(
 
     Raises ProtocolError (unknown-lang, bad-field).
     """
-    # Of two values the first: `query_of` puts that of a stream which goes on in front.
+    # Of two values the first: `query_of` puts that of a stream which goes on in front. Blank ones
+    # are kept, so that `since=` is an error and not a request for everything.
     given = {key: values[0] for key, values in parse_qs(query, keep_blank_values=True).items()}
     lang = given.get("lang")
     if lang is None or not (is_known or lang in (source, *targets)):
@@ -110,6 +111,7 @@ class Boards:
     @property
     def langs(self) -> tuple[str, ...]:
         """All languages that can be shown: the targets, then the spoken one."""
+        # Each once: where several languages are spoken, the source is a target as well.
         return tuple(dict.fromkeys((*self.targets, self.first.source)))
 
     def target_of(self, lang: str) -> str:

@@ -84,6 +84,7 @@ def _logo(path: Path) -> tuple[bytes, str]:
                 "Correct the path; a relative one starts where the program is started.",
             )
         with path.open("rb") as file:
+            # One byte more tells that it is too large, without reading the rest.
             body = file.read(MOST_BYTES + 1)
     except OSError as problem:
         raise ServerError(
@@ -117,6 +118,7 @@ def _svg_fault(body: bytes) -> str:
         return "is no PNG, JPEG, WebP or SVG"
     for element in root.iter():
         tag = str(element.tag).rpartition("}")[2]
+        # An attribute whose name begins with "on", such as onload, holds a script.
         if tag in _ACTIVE or any(key.lower().startswith("on") for key in element.attrib):
             return f"is an SVG with a script ({tag})"
         links = [value for key, value in element.attrib.items() if key.endswith("href")]

@@ -78,6 +78,7 @@ class Buttons:
         """Return whether a request is for what is done here."""
         path = request.path.partition("?")[0]
         is_ours = path == PREFIX or path.startswith(f"{PREFIX}/")
+        # Not HEAD: whoever only looks at an address must not pause the captions.
         return is_ours and request.method == "GET"
 
     async def answer(self, request: Request, address: str) -> Response:
@@ -85,6 +86,7 @@ class Buttons:
         path, _, query = request.path.partition("?")
         given = {key: values[0] for key, values in parse_qs(query, errors="replace").items()}
         held = ",".join(request.headers.get_all("Authorization")).removeprefix("Bearer ")
+        # The header first: an address is kept in logs and histories, with the token in it.
         token = unquote(held, errors="surrogateescape") or given.get("token", "")
         if not token:
             challenge = {"WWW-Authenticate": "Bearer"}
@@ -138,4 +140,5 @@ class Buttons:
             message["lang"] = given.get("lang", "")
         command = parse(orjson.dumps(message).decode())
         if not isinstance(command, AckMessage):
+            # Nothing is awaited: the only commands that take their time are not among the actions.
             self._obey(command)  # type: ignore[arg-type]

@@ -20,11 +20,12 @@ BACKLOG_BYTES = 256 * 1024
 """Bytes that may wait in one display's write buffer, beyond its `hello`."""
 
 
-_PAINTED = 16
+_PAINTED = 16  # captions by which one display is judged
 _MESSAGES_PER_S = 60.0  # at most one `ack` a painted frame, at 60 frames a second
 _MESSAGES_AT_ONCE = 120
 
 
+# Compared by identity: two displays may have the same values, and all are in one set.
 @dataclass(slots=True, eq=False)
 class Client:
     """One display's connection."""
@@ -111,6 +112,7 @@ class Clients:
 
         Nobody waits for a slow display: it reconnects later and asks for what it missed.
         """
+        # It is gone through twice, and may be a generator.
         clients = list(clients)
         # One frame for all: without that captions took half as long again (docs/decisions/048).
         sockets = (client.connection for client in clients if client.events is None)
@@ -193,6 +195,7 @@ class DisplayLatency:
                 behind=max(0, seqs[client.board] - client.acked),
             )
             for client in clients
+            # A script that sends no acks is not slow: nothing is known of it.
             if client.painted_s
         ]
         return tuple(sorted(rows, key=lambda row: row.glass_ms, reverse=True)[:SLOWEST])

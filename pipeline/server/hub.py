@@ -71,6 +71,7 @@ class Timers:
             self.every(period_s, act)
             act()
 
+        # Under the same function: the new timer takes the place of the one that has just run.
         self._next[act] = asyncio.get_running_loop().call_later(period_s, again)
 
     def stop(self) -> None:
@@ -245,8 +246,8 @@ class Hub:
         boards: Sequence[CaptionBoard],
         mode: Mode,
         *,
-        state: State = "starting",
-        notice: NoticeMessage = NoticeMessage(),  # noqa: B008 - frozen
+        state: State,
+        notice: NoticeMessage,
     ) -> None:
         """Serve another session from now on; every display is sent all of it anew.
 
@@ -265,8 +266,10 @@ class Hub:
     async def close(self) -> None:
         """Say goodbye (1001) to everyone, wait a moment, then cut off whoever is left."""
         self._timers.stop()
+        # Commands before connections: one that ends later would answer a page that has gone.
         await self._incoming.close()
         await self._port.close()
+        # Last: as long as the port is open a request may come that needs the thread.
         self._past.close()
 
     # Requests
@@ -279,6 +282,7 @@ class Hub:
         if refusal:
             self._metrics.refused.labels(refusal).inc()
             return refuse(HTTPStatus.TOO_MANY_REQUESTS, REFUSED[refusal], {"Retry-After": "10"})
+        # Before it counts whether the hall is full: a button must work then as well.
         if self._past.answers(request):
             return self._past.answer(request, address)
         if self._buttons.answers(request):
@@ -306,6 +310,7 @@ class Hub:
 
     def _tell_health(self) -> None:
         self._incoming.look()
+        # The times of all displays are sorted for it: only if somebody reads them.
         if self._clients.authorized():
             seqs = {lang: board.seq for lang, board in self._boards.by_lang.items()}
             self.operators.health(self._health(), seqs, self._heard())

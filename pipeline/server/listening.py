@@ -88,6 +88,7 @@ class Listener(socket.socket):
 class _Accepted(socket.socket):
     def __init__(self, accepted: socket.socket, peer: tuple[Any, ...], doors: Doors) -> None:
         kind = accepted.family, accepted.type, accepted.proto
+        # Detached: else the descriptor would be closed with the object that `accept` has made.
         super().__init__(*kind, fileno=accepted.detach())
         self.peer = peer
         self._doors: Doors | None = doors
@@ -103,6 +104,7 @@ class _Accepted(socket.socket):
         if answer is None or not is_plain(bytes(buffer[:5])):
             return count
         with suppress(OSError):  # it has hung up
+            # The socket does not block, and its empty send buffer holds more than this answer.
             self.sendall(answer(bytes(buffer[:count])))
             self.shutdown(socket.SHUT_WR)
         return 0
@@ -118,6 +120,7 @@ class _Accepted(socket.socket):
         super().close()
 
     def _leave(self) -> None:
+        # Once: `drop` counts at once, and `close` follows when the loop has read the end.
         if self._doors is not None:
             doors, self._doors = self._doors, None
             doors.leave(self)

@@ -45,6 +45,7 @@ class OperatorFeed:
         self._glass = glass
         self._utterances: deque[UtteranceRecord] = deque(maxlen=_UTTERANCES)
         self._compares: deque[CompareRecord] = deque(maxlen=_UTTERANCES)
+        # For pages that were away meanwhile: they still show the words when they come back.
         self._purged: deque[Stretch] = deque(maxlen=_UTTERANCES)
 
     def level(self, dbfs: float, clipped: bool) -> None:

@@ -109,9 +109,11 @@ def respond(
     """Build a response with the security headers. The connection closes after it."""
     headers = {
         "Date": formatdate(usegmt=True),
+        # The library closes after each answer; a browser that is told does not use it again.
         "Connection": "close",
         "Content-Type": content_type,
         "Content-Length": str(len(body)),
+        # Unless `extra` says more: a health or a list of minutes ago is a wrong answer.
         "Cache-Control": "no-store",
         **SECURITY,
         **(extra or {}),
@@ -142,11 +144,13 @@ class Pages:
         except OSError as problem:
             raise ServerError("pages-missing", f"A page cannot be read: {problem}.") from None
         files[_LANGUAGES] = languages_script()
+        # In place of the module itself: pages ask for the same address, joined or not.
         files |= _joined(files)
         if church:
             files |= _branded(files, church)
         self._pages = {_route(path): _page(path.suffix, body) for path, body in files.items()}
         if church and church.logo:
+            # An SVG has its styles inside, which the policy of our pages would forbid.
             etag = hashlib.sha256(church.logo).hexdigest()[:16]
             self._pages[LOGO] = Page(church.logo_type, church.logo, None, etag, has_style=True)
         if "/" not in self._pages:
@@ -165,6 +169,7 @@ class Pages:
         path, _, query = request.path.partition("?")
         meant = re.sub("/+", "/", path.lower()).rstrip("/").removesuffix(".html")
         meant = _OTHER_NAMES.get(meant, meant or "/")
+        # Only to what is in the list: a redirect cannot be made to lead to another site.
         if meant in self._pages and path.startswith("/"):
             place = f"{meant}?{query}" if query else meant
             return refuse(HTTPStatus.FOUND, f"It is at {place}", {"Location": place})
@@ -274,6 +279,7 @@ def _range(request: Request, size: int) -> tuple[int, int] | None:
     allows.
     """
     asked = ",".join(request.headers.get_all("Range"))
+    # Nine digits: no file of ours is a gigabyte, and longer ones need not be converted.
     match = re.fullmatch(r"bytes=([0-9]{1,9})-([0-9]{0,9})", asked)
     if match is None:
         return None
@@ -290,6 +296,7 @@ def _takes_gzip(request: Request) -> bool:
 
 
 _PATH = r'"(\.\.?/[\w./]+)\.js"'
+# From the start of a line: the word in a text or a comment is no statement.
 _IMPORT = re.compile(rf"^import \{{([^}}]+)\}} from {_PATH};$", re.MULTILINE)
 _LATER = re.compile(rf"\bimport\({_PATH}\)")
 _EXPORT = re.compile(r"^export (?=(?:async function|function|class|const) (\w+))", re.MULTILINE)
@@ -330,6 +337,7 @@ def _translate(
     def take(match: re.Match[str]) -> str:
         wanted, other = match[1], _resolve(name, match[2])
         variable = f"${other.replace('/', '$')}"
+        # Once, however many import it: they share its state, as they do in a browser.
         if other not in functions:
             inner, exports = _translate(other, sources, functions, (*importers, name))
             functions[other] = (

@@ -118,10 +118,12 @@ class PastRoutes:
         """
         if self._waiting >= _WAITING:
             raise TimeoutError
+        # Asked on the loop's thread, to which it belongs: `Hub.configure` changes it there.
         for_everyone = self.readers == "everyone"
         make = partial(_make, services, path, for_everyone=for_everyone)
         self._waiting += 1
         try:
+            # A timeout ends the wait only: the thread makes its answer to the end, for nobody.
             return await asyncio.get_running_loop().run_in_executor(self._thread, make)
         finally:
             self._waiting -= 1
@@ -143,6 +145,7 @@ def _make(services: Archive, path: str, *, for_everyone: bool) -> Response:
         case [name, file]:
             which, _, form = file.partition(".")
             made = services.download(name, which, form)
+            # The name needs no quoting: `download` leaves letters, digits and `.+_-` in it.
             disposition = {"Content-Disposition": f'attachment; filename="{made.name}"'}
             return respond(HTTPStatus.OK, made.content, _TYPES[form], disposition)
         case _:

@@ -36,6 +36,7 @@ class TokenBucket:
         self._per_s = per_s
         self._burst = burst
         self._left = float(burst)
+        # Long ago by any clock: the first `take` finds the bucket full.
         self._at_s = 0.0
 
     def take(self, now_s: float) -> bool:

@@ -80,6 +80,7 @@ class Endpoints:
             case "/events":
                 response = respond(HTTPStatus.OK, b"", EVENTS)
             case "/healthz":
+                # 503 for whoever watches by status codes alone, such as a load balancer.
                 health = self._health()
                 down = health["state"] in self._down
                 status = HTTPStatus.SERVICE_UNAVAILABLE if down else HTTPStatus.OK
@@ -116,7 +117,8 @@ class Endpoints:
         path, _, query = request.path.partition("?")
         typed = parse_qs(query)
         if path == "/qr.svg":
-            (code,) = typed.get("code", [""])[-1:]
+            code = typed.get("code", [""])[-1]
+            # Browsers send nothing behind `#`, so no proxy on the way logs the code.
             page = f"operator#code={code}" if _CODE.fullmatch(code) else ""
             return respond(HTTPStatus.OK, qr_svg(self._address() + page), "image/svg+xml")
         name, password = (typed.get(key, [""])[0] for key in ("name", "password"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import ssl
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from pipeline.core.errors import ServerError
 
 SOON = timedelta(days=14)
 """How long before its end a certificate should be renewed."""
+_HAS_MODES = os.name == "posix"
 _NO_CHECK_TIME = 0x200000  # X509_V_FLAG_NO_CHECK_TIME of OpenSSL, which `ssl` does not name
 
 log = structlog.get_logger()
@@ -47,6 +49,7 @@ class Certificate:
         Raises ServerError: `tls-unreadable`, `tls-mismatch`, `tls-unusable`.
         """
         self._cert, self._key = Path(settings.tls_cert), Path(settings.tls_key)
+        # Before the files are read: what changes in between is found at the next look.
         self._seen = self._stamp()
         self.context = _context(self._cert, self._key)
         self.facts = _facts(self.context, self._cert)
@@ -69,7 +72,9 @@ class Certificate:
     @property
     def exposed(self) -> str:
         """The command that closes a key which other users of the machine can read, or ""."""
-        return f"chmod o-r {self._key}" if self._key.stat().st_mode & 0o004 else ""
+        # Windows has no such rights: every file looks open there, and there is no chmod.
+        is_open = _HAS_MODES and self._key.stat().st_mode & 0o004
+        return f"chmod o-r {self._key}" if is_open else ""
 
     def tell(self) -> None:
         """Log its contents. An expired one stays in use: a page behind a warning beats none."""
@@ -124,6 +129,7 @@ def _stamp(path: Path) -> tuple[int, int, int] | None:
         stat = path.stat()
     except OSError:
         return None
+    # The inode too: a renewal puts another file in its place, perhaps of the same size and time.
     return stat.st_ino, stat.st_size, stat.st_mtime_ns
 
 
@@ -185,6 +191,7 @@ def _is_public(served: ssl.SSLContext, peer: Mapping[str, Any]) -> bool:
         return False
     anybody = ssl.create_default_context()
     anybody.check_hostname = False
+    # An expired certificate is as public as it was: its dates are `check`'s concern.
     anybody.verify_flags |= _NO_CHECK_TIME
     try:
         _handshake(served, anybody)

@@ -30,7 +30,7 @@ _USER_TIMEOUT: int | None = getattr(socket, "TCP_USER_TIMEOUT", None)  # Linux o
 _OPEN_S = 10.0  # how long a request may take to arrive
 _CLOSE_S = 2.0  # how long displays may take to say goodbye
 _RENEW_S = 30.0  # between two looks at the certificate's files
-_TELL_S = 60.0
+_TELL_S = 60.0  # between two lines in the log while nobody can join
 _EXHAUSTED = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 # From Sunday to Sunday: a church that goes back to http must not be locked out for a year.
 _STRICT = {"Strict-Transport-Security": f"max-age={8 * 24 * 3600}"}
@@ -109,6 +109,7 @@ class Transport:
             self._doors.answer_plain = self._lead
             options = {"ssl": self._certificate.context, "ssl_handshake_timeout": _OPEN_S}
             self._renew_later()
+        # asyncio tells nobody but this handler of connections that it could not accept.
         asyncio.get_running_loop().set_exception_handler(_Troubles())
         try:
             for each in await listeners(settings.host, settings.port, self._doors):
@@ -168,6 +169,7 @@ class Transport:
         closed = asyncio.gather(*(server.wait_closed() for server in self._servers))
         try:
             async with asyncio.timeout(_CLOSE_S):
+                # Shielded: the timeout must not end the closing itself, which is awaited below.
                 await asyncio.shield(closed)
         except TimeoutError:
             for connection in tuple(self._connections):
@@ -180,6 +182,7 @@ class Transport:
         gone_s = self._settings.ping_s
         headers = SECURITY | (_STRICT if self._certificate else {})
 
+        # A class for each transport: `serve` makes connections, and passes nothing of ours to them.
         class Connection(ServerConnection):
             """A connection; all its answers, also the library's own, have our headers."""
 
@@ -202,6 +205,7 @@ class Transport:
                     else:
                         send(response)
 
+                # The library sends its own refusals by it as well: only here do they get headers.
                 self.protocol.send_response = send_with_headers  # type: ignore[method-assign]
 
             def _begin_stream(self, head: EventStream) -> None:
@@ -239,6 +243,7 @@ class Transport:
         self._timer = asyncio.get_running_loop().call_later(_RENEW_S, self._renew)
 
     def _renew(self) -> None:
+        # First, so that an error of the files does not end the looks at them.
         self._renew_later()
         if self._certificate:
             self._certificate.renew()

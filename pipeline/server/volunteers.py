@@ -109,6 +109,7 @@ class Volunteers:
         if self._file is None or (stamp := _stamp_of(self._file)) == self._stamp:
             return False
         try:
+            # Read after its stamp: what changes in between is found at the next look.
             data = self._file.read_bytes() if stamp else b"[]"
             self._devices = parse_json(_DEVICES, data)
         except (OSError, ProtocolError) as error:
@@ -127,6 +128,7 @@ class Volunteers:
             # A file of its own: the list itself is replaced by each change.
             handle = os.open(self._file.with_suffix(".lock"), os.O_WRONLY | os.O_CREAT, 0o600)
             with os.fdopen(handle, "w") as lock:
+                # This may be the event loop's thread: captions wait as long as this does.
                 until_s = time.monotonic() + _LOCK_S
                 while not try_lock(lock.fileno()):
                     if time.monotonic() > until_s:
@@ -172,6 +174,7 @@ class PairingCodes:
         """Return a new code; the oldest of too many holds no more."""
         self._expire(now_s)
         code = f"{secrets.randbelow(10**_DIGITS):0{_DIGITS}}"
+        # The same digits may come twice by chance: they count as the newest then.
         self._codes.pop(code, None)
         self._codes[code] = _Shown(now_s + CODE_S)
         while len(self._codes) > _CODES:
@@ -195,7 +198,6 @@ class PairingCodes:
         # address first, so that one device that guesses does not keep all others from being paired.
         for shown in self._codes.values():
             shown.wrong[network] += 1
-        self._expire(now_s)
         return False
 
     def _expire(self, now_s: float) -> None:

@@ -16,7 +16,7 @@ from websockets.datastructures import Headers
 from websockets.http11 import Request, Response
 
 CONTENT_TYPE = "text/event-stream; charset=utf-8"
-_RETRY_MS = 2000
+_RETRY_MS = 2000  # after which a browser comes back by itself
 _ID = re.compile(r"([^/]{1,200})/([0-9]{1,16})")
 
 

@@ -35,7 +35,8 @@ class LiveSubtitles:
         self._clock = clock
         first = boards[0]
         self._source = RollingSubtitles(first.source, "source", now_s)
-        # A service that is only transcribed has one language; then its captions are the target's.
+        # A target may be the spoken language, as in a service that is only transcribed: then the
+        # captions of that target are what is served.
         self._by_lang = {first.source: self._source} | {
             board.target: RollingSubtitles(board.target, "target", now_s) for board in boards
         }
@@ -54,8 +55,8 @@ class LiveSubtitles:
         """Take a version of a caption of the board of a target language."""
         if not is_by_operator(message):  # what is typed has a time, but was not heard
             self._heard_s = max(self._heard_s, message.end_s)
-        # A set: where nothing is translated both are the same track.
-        tracks = {self._by_lang[lang], *([self._source] if lang == self._first else [])}
+        # What was said stands on the first target's board only: once is enough.
+        tracks = [self._by_lang[lang], *([self._source] if lang == self._first else [])]
         for track in tracks:
             track.put(message, self._clock(), self._heard_s, is_shown=not self._is_blank)
 

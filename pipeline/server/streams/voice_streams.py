@@ -63,6 +63,7 @@ class VoiceStreams:
                 connection.transport.close()
 
     def _call(self, act: Callable[..., None], *arguments: object) -> None:
+        # Before `open` and after the end of the loop nobody listens.
         if self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(act, *arguments)
 
@@ -73,6 +74,7 @@ class VoiceStreams:
 
     def heard(self) -> tuple[str, ...]:
         """Return the languages that somebody listens to. Any thread may ask."""
+        # The keys never change: another thread can go through them while listeners come and go.
         return tuple(lang for lang, listeners in self._listeners.items() if listeners)
 
     def watchers(self) -> Counter[str]:

@@ -175,7 +175,8 @@ def test_every_answer_is_secured(folder: Path) -> None:
     allowed = dict(each.split(" ", 1) for each in policy.split("; "))
     assert allowed.pop("connect-src") == "'self' ws: wss:"
     assert allowed.pop("default-src") == "'none'"
-    assert allowed.pop("media-src") == "'self' blob:"  # a voice's sound, which the page feeds itself
+    # A voice's sound, which the page feeds itself.
+    assert allowed.pop("media-src") == "'self' blob:"
     assert set(allowed.values()) == {"'self'", "'none'"}  # nothing inline, no other host
     assert answers[3]["Retry-After"] == "10"
 

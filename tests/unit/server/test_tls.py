@@ -11,6 +11,7 @@ from structlog.testing import capture_logs
 
 from pipeline.config.schema import Server
 from pipeline.core.errors import ServerError
+from pipeline.server import tls
 from pipeline.server.tls import Certificate
 from tests.support.certificates import NAME, make
 
@@ -92,6 +93,15 @@ def test_a_key_that_others_can_read_is_told(tmp_path: Path) -> None:
     with capture_logs() as told:
         certificate.tell()
     assert told[-1]["code"] == "tls-key-open"
+
+
+def test_where_files_have_no_modes_nobody_is_told_to_change_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cert, key = make(tmp_path)
+    key.chmod(0o666)  # what Windows says of every file
+    monkeypatch.setattr(tls, "_HAS_MODES", False)
+    assert read(cert, key).exposed == ""
 
 
 def test_changed_files_are_taken_up_and_bad_ones_are_not(tmp_path: Path) -> None:
