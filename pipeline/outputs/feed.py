@@ -58,6 +58,7 @@ class OutputFeed:
         self._now = now
         self._screens: list[Outlet] = []
         self._streams: list[Outlet] = []
+        # The newest caption that screens have had; ids begin at 0.
         self._last = -1
         self._text = ""
         self._is_blank = False
@@ -115,6 +116,7 @@ class OutputFeed:
 
     def on_settled(self, message: CaptionMessage, spoken_utc: datetime) -> None:
         """Send to streams what the board shows of a caption that has settled."""
+        # A stream takes nothing back: what is said while displays are blank never goes there.
         if not self._is_blank:
             text = self._text_of(message)
             for each in self._streams:

@@ -129,6 +129,7 @@ class Outlet:
         with self._changed:
             self._is_closing = True
             self._changed.notify()
+        # As long as a request may take: nothing interrupts one that is on its way.
         if self._thread.is_alive():
             self._thread.join(_ANSWER_S)
 
@@ -143,6 +144,7 @@ class Outlet:
         while (taken := self._first()) is not None:
             key, waiting = taken
             try:
+                # At the first caption and after a failure: its answer may have been lost alone.
                 if self._count is not None and not self._number:
                     last = _send(self.name, self._count)
                     told = int(last) if last.strip().isdigit() else 0
@@ -206,6 +208,7 @@ class Outlet:
 
     def _wait(self, wait_s: float) -> None:
         with self._changed:
+            # A new caption does not end it: who is down is not asked more often for that.
             self._changed.wait_for(lambda: self._is_closing, wait_s)
 
     def _tell(self, problem: PublishError) -> None:
@@ -227,6 +230,7 @@ def _send(name: str, request: HttpRequest) -> bytes:
     out = urllib.request.Request(request.url, data=request.body, headers=request.headers)  # noqa: S310
     try:
         with urllib.request.urlopen(out, timeout=_ANSWER_S) as answer:  # noqa: S310
+            # Bounded, since anything may answer there: what is wanted is a number at most.
             return bytes(answer.read(4096))
     except urllib.error.HTTPError as error:
         error.close()
@@ -275,11 +279,12 @@ def youtube(ingestion_url: str) -> MakeRequest:
     """Return what posts to a stream's caption ingestion URL, as YouTube Studio shows it."""
 
     def make(shown: Shown, number: int) -> HttpRequest:
-        time = shown.spoken_utc.strftime("%Y-%m-%dT%H:%M:%S.") + (
+        # In milliseconds: `strftime` knows microseconds only.
+        moment = shown.spoken_utc.strftime("%Y-%m-%dT%H:%M:%S.") + (
             f"{shown.spoken_utc.microsecond // 1000:03d}"
         )
         # A line feed would end the caption.
-        body = f"{time}\n{' '.join(shown.text.split())}\n"
+        body = f"{moment}\n{' '.join(shown.text.split())}\n"
         headers = {"Content-Type": "text/plain; charset=utf-8"}
         return HttpRequest(_with_query(ingestion_url, seq=str(number)), body.encode(), headers)
 
@@ -288,6 +293,7 @@ def youtube(ingestion_url: str) -> MakeRequest:
 
 def zoom(caption_url: str, lang: str) -> MakeRequest:
     """Return what posts to a meeting's caption URL, which its host copies ("API token")."""
+    # Of these the country has another code than the language.
     country = {"en": "US", "zh": "CN", "ja": "JP", "ko": "KR", "pt": "BR"}.get(lang, lang.upper())
 
     def make(shown: Shown, number: int) -> HttpRequest:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _CONNECT_S = 5
 _ANSWER_S = 5.0
-_PING_S = 5
+_PING_S = 5  # two without an answer, and the line counts as cut
 _SILENCE_S = 5.0
 """After so long without a message a relay asks whether the stream is still there."""
 _HELD = 200_000
@@ -130,6 +130,7 @@ class Broker:
                 await self._stream.stream_info(self._name)
             except NotFoundError:
                 return _state(await self._stream.add_stream(config))
+            # Each time: the settings may have changed since the stream was made.
             return _state(await self._stream.update_stream(config))
 
     async def clear(self) -> None:
@@ -143,6 +144,7 @@ class Broker:
         Raises PublishError.
         """
         with explained(self._place):
+            # Both to their end: one that goes on alone would meet a connection that is closed.
             added, erased = await asyncio.gather(
                 self._add(message, known), self._erase(known), return_exceptions=True
             )
@@ -249,8 +251,10 @@ class Broker:
         return reply.seq
 
     async def _erase(self, known: Published) -> None:
+        # A copy: `_add` notes further ones while this waits for the server.
         for number in tuple(known.replaced):
             await self._overwrite(number)
+            # Only now: what the server has not confirmed is erased over the next connection.
             known.replaced.discard(number)
 
     async def _erase_subject(self, subject: str) -> None:

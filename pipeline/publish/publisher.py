@@ -44,6 +44,7 @@ class Backlog:
         """Messages that were given up because too many waited."""
 
     def __len__(self) -> int:
+        # Without the lock: a length is read in one step, and is old in a moment anyway.
         return len(self._waiting)
 
     def put(self, message: StreamMessage) -> None:
@@ -53,6 +54,7 @@ class Backlog:
         back.
         """
         with self._lock:
+            # Out and in again: a dictionary keeps its order, and a change is the newest of all.
             for messages in (self._waiting, self._newest):
                 messages.pop(message.subject, None)
                 messages[message.subject] = message
@@ -99,6 +101,7 @@ _MOST = 5_000
 """Captions that wait for the uplink: three hours of speech, a few megabytes."""
 _AGAIN_S = (0.5, 1.0, 2.0, 5.0)
 """Waits before connecting anew; the last one from then on."""
+# Nothing helps but to install it and to start again.
 _HOPELESS = ("publish-not-installed",)
 
 
@@ -161,6 +164,7 @@ class Publisher:
         # With the line down, which was told, waiting would be in vain.
         while self.waiting and not self._told and time.monotonic() < until_s:
             time.sleep(0.02)
+        # Before the events: the thread looks at it when one of them has woken it.
         self._is_closing = True
         self._call(self._wake.set)
         self._call(self._ending.set)
@@ -223,15 +227,18 @@ class Publisher:
             if not self._known.is_in(state):
                 # What an earlier service left: this one takes its place on every display.
                 await broker.clear()
+                # Numbers of another stream mean nothing here, and nothing in this one is known yet.
                 self._known = Published(state.created)
                 self._backlog.again()
             while not self._is_closing:
+                # Before the backlog is looked at: what is put there from now on wakes `_woken`.
                 self._wake.clear()
                 while message := self._backlog.first():
                     await broker.publish(message, self._known)
                     self._backlog.done(message)
                     self._tries = 0
                     self._recovered()
+                # `publish` erases what was replaced before: of the last one nothing else would.
                 await broker.erase(self._known)
                 if not await self._woken():
                     self._offer_status()

@@ -46,6 +46,7 @@ class Feed:
         self._status: ServiceStatus | None = None
         self._early: dict[str, deque[StreamCaption]] = {}
         """Captions of a session whose status is not known yet, by language."""
+        # While it is set displays read that nothing comes, whatever the status says.
         self._is_lost = False
 
     @property
@@ -72,6 +73,7 @@ class Feed:
             self._on_status(item)
         elif self._status is None or not is_of(item, self._status.session):
             # The status is published anew every 15 s, and so stands behind captions in the stream.
+            # As many as a board keeps: older ones would have to leave it at once.
             self._early.setdefault(item.lang, deque(maxlen=self._history)).append(item)
         else:
             self._on_caption(item)
@@ -183,6 +185,7 @@ class Relay:
         """Take what the church publishes, for ever; connect anew whenever that fails."""
         tries = 0
         while True:
+            # Compared below: a connection over which nothing came counts as one that failed.
             read = self._read
             try:
                 await self._follow_once()
@@ -211,6 +214,7 @@ class Relay:
                     item = parse_stream(settings.church, subject, data)
                     if item is not None:
                         self.feed.take(item)
+                # Behind `take`: what was read but not taken is read again.
                 self._read = number
         finally:
             await broker.close()

@@ -80,6 +80,7 @@ def caption_out(church: str, session: str, lang: str, message: CaptionMessage) -
     return StreamMessage(
         f"{_ROOT}.{church}.{_token(session)}.{lang}.{message.id}",
         encode(message),
+        # A first version takes nothing back: nobody has seen one before it.
         takes_back=message.revision > 1 and (by_operator or is_gone),
         is_final=message.final,
     )

@@ -14,6 +14,7 @@ from pipeline.captions.board import CaptionBoard
 from pipeline.config.schema import Server
 from pipeline.core.metrics import Metrics
 from pipeline.core.types import State
+from pipeline.protocol.messages import NoticeMessage
 from pipeline.publish.relay import Feed, Relay
 from pipeline.publish.stream import ServiceStatus, StreamCaption
 from pipeline.server.hub import Hub
@@ -316,7 +317,7 @@ async def test_a_display_that_came_too_early_gets_its_language_when_it_is_known(
         # What a relay has before it hears of a service.
         board = CaptionBoard("", "en", "es", 5)
         feed = Feed(service.hub, board, 5)
-        service.hub.adopt((board,), "live")
+        service.hub.adopt((board,), "live", state="starting", notice=NoticeMessage())
         async with service.connect("lang=fr") as page, service.connect("prefer=fr-CA") as other:
             assert (await receive(page))["lang"] == "es"
             assert (await receive(other))["lang"] == "es"
