@@ -5,8 +5,7 @@
 Makes the service from synthetic voices, tunes and instruments that the song detector was not
 trained on, and plays it through the listen thread with the real voice detector: sermon and prayers,
 dry and over music, organ, band, singing with and without instruments. Needs what
-training.train.train_song needs. `--audio FILE` writes what was played. No recognizer runs:
-what it would be given is what counts.
+training.train.train_song needs. No recognizer runs: what it would be given is what counts.
 """
 
 from __future__ import annotations
@@ -17,11 +16,11 @@ import random
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
-import soundfile
 
 from pipeline.audio.segmenter import Segmenter, last_finals
 from pipeline.audio.silero_vad import Silero
@@ -37,6 +36,7 @@ from training.data.instruments import compose
 from training.data.service_sound import Studio, mixed, phrases, scaled
 from training.train.train_song import recordings
 
+_SEED = 7
 _VERSE_S = 24.0
 _PIECE_S, _MOST_S = 4.0, 40.0
 _HELD_BACK = 0.8
@@ -67,9 +67,9 @@ class Service:
         self.length_s += len(audio) / SAMPLE_RATE
 
 
-def make_service(minutes: float, seed: int) -> Service:
+def make_service(minutes: float) -> Service:
     """Return a service of about so many minutes."""
-    studio, draw, service = Studio(seed, held_out=True), random.Random(seed), Service()
+    studio, draw, service = Studio(_SEED, held_out=True), random.Random(_SEED), Service()
     hour = sum(part[1] for part in PROGRAMME)
     for kind, share, plays in PROGRAMME:
         length_s = max(12.0, 60 * share * minutes / hour)
@@ -223,8 +223,7 @@ def hear(service: Service, *, with_songs: bool = True) -> Heard:
     return heard
 
 
-@dataclass(frozen=True, slots=True)
-class Figures:
+class Figures(NamedTuple):
     """How well it went."""
 
     minutes: float
@@ -291,19 +290,11 @@ def main() -> None:
     """Make a service, hear it with and without song mode, print both."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--minutes", type=float, default=60.0)
-    parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--recordings", type=Path, help="play these instead: speech/, song/")
-    parser.add_argument("--audio", type=Path, help="write what is played to this file")
     given = parser.parse_args()
-    service = (
-        of_recordings(given.recordings)
-        if given.recordings
-        else make_service(given.minutes, given.seed)
-    )
-    if given.audio:
-        soundfile.write(given.audio, np.concatenate(service.audio), SAMPLE_RATE)
+    service = of_recordings(given.recordings) if given.recordings else make_service(given.minutes)
     for name, with_songs in (("with song mode", True), ("without", False)):
-        print(name, json.dumps(asdict(figures(service, hear(service, with_songs=with_songs)))))
+        print(name, json.dumps(figures(service, hear(service, with_songs=with_songs))._asdict()))
 
 
 if __name__ == "__main__":

@@ -16,9 +16,6 @@ from pydantic import ConfigDict, RootModel
 
 from pipeline.evaluation.rescore import QualityRecord
 from pipeline.protocol import commands, messages
-from pipeline.protocol import messages as check_messages
-from pipeline.protocol import messages as desk
-from pipeline.protocol import messages as pairing
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.records.events import EventRecord
 from pipeline.records.health import HealthRecord
@@ -50,9 +47,9 @@ WRITTEN: dict[str, Any] = {
     "messages/earlier": messages.EarlierMessage,
     "messages/alive": messages.AliveMessage,
     "messages/authorized": messages.AuthorizedMessage,
-    "messages/paired": pairing.PairedMessage,
-    "messages/invitation": pairing.InvitationMessage,
-    "messages/volunteers": pairing.VolunteersMessage,
+    "messages/paired": messages.PairedMessage,
+    "messages/invitation": messages.InvitationMessage,
+    "messages/volunteers": messages.VolunteersMessage,
     "messages/console": messages.ConsoleMessage,
     "messages/health": messages.HealthMessage,
     "messages/done": messages.DoneMessage,
@@ -61,9 +58,9 @@ WRITTEN: dict[str, Any] = {
     "messages/preview": messages.PreviewMessage,
     "messages/rule": messages.RuleMessage,
     "messages/reloaded": messages.ReloadedMessage,
-    "messages/check": check_messages.CheckMessage,
-    "messages/doubtful": desk.DoubtfulMessage,
-    "messages/notes": desk.NotesMessage,
+    "messages/check": messages.CheckMessage,
+    "messages/doubtful": messages.DoubtfulMessage,
+    "messages/notes": messages.NotesMessage,
     "messages/suggestion": messages.SuggestionMessage,
     "messages/error": messages.ErrorMessage,
 }

@@ -241,18 +241,16 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, prog="python -m scripts.docs.trial")
     says = "folder of the pictures (%(default)s)"
     parser.add_argument("--out", metavar="DIR", default="build/pages", type=Path, help=says)
-    parser.add_argument("--no-sheet", action="store_true", help="only the table")
     arguments = parser.parse_args()
     expect.set_options(timeout=15_000)
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
     with chromium() as browser:
         tasks = play(browser)
         print(table(tasks))
-        if not arguments.no_sheet:
-            arguments.out.mkdir(parents=True, exist_ok=True)
-            sheet = arguments.out / "pages.webp"
-            sheet.write_bytes(contact_sheet(browser, arguments.out))
-            print(f"Every page in every state: {sheet}")
+        arguments.out.mkdir(parents=True, exist_ok=True)
+        sheet = arguments.out / "pages.webp"
+        sheet.write_bytes(contact_sheet(browser, arguments.out))
+        print(f"Every page in every state: {sheet}")
     return int(any(task.touches > MOST_TOUCHES for task in tasks))
 
 

@@ -27,11 +27,9 @@ import argparse
 import re
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import orjson
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import track
@@ -47,7 +45,7 @@ from pipeline.evaluation.sentences import Sentence
 from scripts.bench.report_section import machine
 from scripts.quality import sides
 from scripts.quality.sides import SAME_WORK, Side, Stress, stress
-from scripts.support.command import parser_of
+from scripts.support.command import parser_of, write_json
 
 EXITS = {"same": 0, "better": 0, "worse": 1, "cannot tell": 3}
 _LANGS = ("source", "target")
@@ -61,10 +59,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     logs.configure("warning", "auto")
     try:
         return _gate(arguments)
-    except StarkError as error:
-        print(f"evaluate_quality: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
+    except (StarkError, OSError) as error:
+        print(f"evaluate: {error}", file=sys.stderr)
         return 2
 
 
@@ -73,9 +69,6 @@ def _gate(arguments: argparse.Namespace) -> int:
     sentences = data.read(arguments.sentences, *langs)
     if arguments.few:
         sentences = data.few(sentences, arguments.few)
-    limits = dict(
-        zip(comparison.LIMITS, (arguments.bleu, arguments.chrf, arguments.terms), strict=True)
-    )
     asked = {"a": arguments.a, "b": arguments.b}
     measured = {
         name: side(what, sentences, arguments) for name, what in asked.items() if what is not None
@@ -84,7 +77,7 @@ def _gate(arguments: argparse.Namespace) -> int:
     texts = {name: each.texts(sentences) for name, each in measured.items()}
     found = None
     if arguments.b is not None:
-        found = comparison.compare(texts["a"], texts["b"], sentences, limits)
+        found = comparison.compare(texts["a"], texts["b"], sentences, comparison.LIMITS)
     held = {name: stress(each) for name, each in measured.items() if arguments.stress}
     console = Console()
     for name, each in measured.items():
@@ -99,13 +92,10 @@ def _gate(arguments: argparse.Namespace) -> int:
     complaints = []
     for name, stressed in held.items():
         if stressed is not None:
-            grown_mb, slower = arguments.grown_mb, arguments.slower
-            failed = stressed.complaints(grown_mb=grown_mb, slower=slower)
+            failed = stressed.complaints()
             complaints += [f"{name.upper()}: {complaint}" for complaint in failed]
             console.print(stress_line(name, stressed, failed), soft_wrap=True)
-    if arguments.json:
-        result = report(measured, texts, sentences, found, held)
-        _write(arguments.json, orjson.dumps(result, option=orjson.OPT_INDENT_2))
+    write_json(arguments.json, report(measured, texts, sentences, found, held))
     if complaints:
         return 1
     return EXITS[comparison.overall(found)] if found else 0
@@ -114,7 +104,7 @@ def _gate(arguments: argparse.Namespace) -> int:
 def _langs(arguments: argparse.Namespace) -> tuple[str, str]:
     """Return the languages that the settings translate from and into. Raises StarkError."""
     own = [each for each in arguments.a if "=" in each]
-    translate = sides.settings_of([*arguments.set, *own], arguments.config).translate
+    translate = sides.settings_of([*arguments.set, *own]).translate
     return translate.source, translate.target
 
 
@@ -152,7 +142,7 @@ def side(what: Sequence[str], sentences: Sequence[Sentence], options: argparse.N
             raise UsageError("side-unknown", f"{' '.join(what)}: a .json file is a whole side.")
         return sides.read(Path(what[0]))
     label = " ".join(what) or "config.toml"
-    settings = sides.settings_of([*options.set, *what], options.config)
+    settings = sides.settings_of([*options.set, *what])
     translator = sides.engine(settings)
     translator.load()
     work = list(sentences) * options.rounds
@@ -259,7 +249,7 @@ def report(
         "sentences": len(sentences),
         "verdict": comparison.overall(found) if found else None,
         "advice": advice(found, measured.get("b")),
-        "differences": found and {name: asdict(each) for name, each in found.items()},
+        "differences": found,
         "scores": {
             kind or "all": {
                 name: comparison.scores([told[i] for i in of], [sentences[i] for i in of])
@@ -267,8 +257,8 @@ def report(
             }
             for kind, of in _groups(sentences).items()
         },
-        "stress": {name: each and asdict(each) for name, each in held.items()},
-        "sides": {name: sides.dump(each) for name, each in measured.items()},
+        "stress": held,
+        "sides": measured,
     }
 
 
@@ -285,38 +275,19 @@ def _latency(each: Side) -> str:
     return f"{times.p50:.0f} / {times.p95:.0f} / {times.p99:.0f}" if times else "-"
 
 
-def _write(path: Path, content: bytes) -> None:
-    try:
-        path.write_bytes(content)
-    except OSError as error:
-        raise UsageError("json-unwritable", f"{path}: {error.strerror}.") from None
-
-
 def _parser() -> argparse.ArgumentParser:
     parser = parser_of(__doc__)
     add = parser.add_argument
     add("--a", nargs="+", default=[], metavar="SIDE", help="what is held to be good (config.toml)")
     add("--b", nargs="+", metavar="SIDE", help="what is compared with it; without: A is scored")
     add("--set", nargs="+", default=[], metavar="KEY=VALUE", help="settings of both sides")
-    add("--config", type=Path, metavar="FILE", help="settings, not ./config.toml")
     add("--sentences", type=Path, metavar="FILE",
         help="own sentences, in the form of scripts/quality/sentences.toml")  # fmt: skip
     add("--few", type=_count, metavar="N", help="only the first N sentences of each kind")
     add("--rounds", type=_count, default=1, metavar="N", help="all sentences N times (1)")
-    limits = comparison.LIMITS
-    add("--bleu", type=float, default=limits["BLEU"], metavar="POINTS",
-        help="BLEU may fall so far (%(default)g)")  # fmt: skip
-    add("--chrf", type=float, default=limits["chrF++"], metavar="POINTS",
-        help="chrF++ may fall so far (%(default)g)")  # fmt: skip
-    add("--terms", type=float, default=limits["terms, %"], metavar="POINTS",
-        help="the share of terms may fall so far, in percent (%(default)g)")  # fmt: skip
     add("--losses", type=int, default=3, metavar="N", help="print where B loses most (3)")
     add("--stress", action="store_true",
         help="also check that memory and time do not grow; the first ten come again")  # fmt: skip
-    add("--grown-mb", type=float, default=50.0, metavar="MB",
-        help="under --stress, memory, also a GPU's, may grow so far (%(default)g)")  # fmt: skip
-    add("--slower", type=float, default=1.5, metavar="TIMES",
-        help="under --stress, the first ten may take so much longer (%(default)g)")  # fmt: skip
     add("--json", type=Path, metavar="FILE", help="write every figure and answer to this file")
     return parser
 

@@ -2,7 +2,7 @@
 
     python -m scripts.quality.glossary
     python -m scripts.quality.glossary --below 0.5 --least 5
-    python -m scripts.quality.glossary --source kjv --target rv1909 --markdown docs/GLOSSARY.md
+    python -m scripts.quality.glossary --markdown docs/GLOSSARY.md
 
 A verse has the same number in both editions. For each entry the verses are counted whose source
 has the word, and those of them whose target has the entry's rendering or one that is right as well.
@@ -118,14 +118,12 @@ def _words(text: str) -> set[str]:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the entries that the Bible does not bear out. Returns an exit code."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--source", default="kjv", help="edition in the spoken language")
-    parser.add_argument("--target", default="rv1909", help="edition in the caption language")
     parser.add_argument("--below", type=float, default=0.2, help="share of verses, 0 to 1")
     parser.add_argument("--least", type=int, default=3, help="verses that say the word")
     parser.add_argument("--every", type=int, default=1, help="look at every Nth verse only")
     parser.add_argument("--markdown", type=Path, help="write the table into this file")
     chosen = parser.parse_args(arguments)
-    source, target = editions.load(chosen.source), editions.load(chosen.target)
+    source, target = editions.load("kjv"), editions.load("rv1909")
     file = bundled("dictionary", "glossary", f"{source.lang}-{target.lang}.toml")
     terms = parse_terms(file.read_text(encoding="utf-8"), file.name)
     verses = dict(islice(source.verses.items(), 0, None, chosen.every))

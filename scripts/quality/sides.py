@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -92,8 +92,8 @@ class Side:
         return [by_source[sentence.source] for sentence in sentences]
 
 
-def settings_of(what: Sequence[str], config: Path | None) -> Settings:
-    """Return the settings that presets and KEY=VALUE make of a file. Raises StarkError."""
+def settings_of(what: Sequence[str]) -> Settings:
+    """Return the settings that presets and KEY=VALUE make of config.toml. Raises StarkError."""
     flags: dict[str, Any] = {}
     for each in what:
         key, equals, value = each.partition("=")
@@ -107,7 +107,7 @@ def settings_of(what: Sequence[str], config: Path | None) -> Settings:
                 f"{each!r} is no side.",
                 f"Write KEY=VALUE, {', '.join(PRESETS)}, or the .json file of an earlier run.",
             )
-    return load(config, flags).settings
+    return load(flags=flags).settings
 
 
 def engine(settings: Settings) -> Translator:
@@ -143,17 +143,6 @@ def ask(translator: Translator, sentences: Iterable[Sentence]) -> Iterable[Answe
         )
 
 
-def dump(measured: Side) -> dict[str, Any]:
-    """Return a side as JSON takes it, its figures beside its answers."""
-    figures = {
-        "latency": measured.latency and asdict(measured.latency),
-        "tokens_per_s": measured.tokens_per_s,
-        "lost": measured.lost,
-        "cut": measured.cut,
-    }
-    return {"figures": figures, **asdict(measured)}
-
-
 def read(path: Path) -> Side:
     """Read the last side of an earlier run, `b` where it has one. Raises UsageError."""
     try:
@@ -176,6 +165,10 @@ def read(path: Path) -> Side:
         ) from None
 
 
+GROWN_MB = 50.0
+"""Memory may grow so far under stress, also a GPU's."""
+SLOWER = 1.5
+"""So many times as long may a sentence take at its end."""
 SAME_WORK = 10
 """So many sentences begin a stress run, and end it again: the same work is timed twice."""
 
@@ -207,16 +200,15 @@ class Stress:
             return 0.0
         return round(self.gpu_end_mb - self.gpu_start_mb, 1)
 
-    def complaints(self, *, grown_mb: float, slower: float) -> list[str]:
-        """Return what is beyond these limits, as sentences."""
+    def complaints(self) -> list[str]:
+        """Return what is beyond the limits, as sentences."""
         found = []
-        if self.grown_mb > grown_mb:
-            found.append(f"memory grew by {self.grown_mb:g} MB, more than {grown_mb:g}")
-        if self.gpu_grown_mb > grown_mb:
-            grown = f"{self.gpu_grown_mb:g} MB, more than {grown_mb:g}"
-            found.append(f"the GPU's memory in use grew by {grown}")
-        if self.slower > slower:
-            found.append(f"a sentence took {self.slower:g} times as long, more than {slower:g}")
+        for what, grown_mb in (("memory", self.grown_mb),
+                               ("the GPU's memory in use", self.gpu_grown_mb)):  # fmt: skip
+            if grown_mb > GROWN_MB:
+                found.append(f"{what} grew by {grown_mb:g} MB, more than {GROWN_MB:g}")
+        if self.slower > SLOWER:
+            found.append(f"a sentence took {self.slower:g} times as long, more than {SLOWER:g}")
         return found
 
 

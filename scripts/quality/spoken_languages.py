@@ -15,37 +15,47 @@ import json
 import sys
 import tempfile
 import tomllib
-from dataclasses import dataclass
 from itertools import cycle, islice, pairwise
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import soundfile
 import soxr
 
+from pipeline.audio.file import read_audio
 from pipeline.config.schema import Settings
+from pipeline.core import logs
 from pipeline.core.languages import LANGUAGES
+from pipeline.core.resources import bundled
+from pipeline.core.types import SAMPLE_RATE, Pcm
 from pipeline.engines.speech.espeak import RATE_HZ
 from pipeline.engines.speech.kokoro import Kokoro
 from pipeline.models.library import ModelLibrary
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.session.reader import read_journal
 from pipeline.text.words import words
-from scripts.support.command import parser_of
+from scripts.support.command import parser_of, says_errors
 from scripts.support.paths import ROOT
 from scripts.support.program import call
 
 LANGS = ("en", "es")
-_HZ = 16_000
 _SILENCE_DB = -45.0
 _TURNS = {"en": (1, 2), "es": (*(2,) * 12, 1, 4, 2, 2, 1, 2, 2, 1, 2, 2)}
 """Sentences of a turn, again and again."""
+_SETTINGS = """
+[translate]
+source = ["en", "es"]
+[audio]
+pace = "fast"
+[server]
+port = 0
+"""
 _HYMN = 20
 """Before this turn it is sung."""
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
+class Said(NamedTuple):
     """A sentence of the recording."""
 
     lang: str
@@ -53,16 +63,14 @@ class Said:
     end_s: float
 
 
-@dataclass(frozen=True, slots=True)
-class Figures:
+class Figures(NamedTuple):
     """What came of a recording."""
 
     utterances: int
     right: int
-    changes: int
-    wrong: tuple[str, ...]
+    wrong: list[str]
     """Captions in a wrong language, with the language that they are for."""
-    missed: tuple[str, ...]
+    missed: list[str]
     """Utterances heard in a wrong language."""
     unheard: int
     """Sentences without any utterance."""
@@ -70,53 +78,54 @@ class Figures:
     """Captions of the hymn."""
 
 
-def english() -> list[np.ndarray]:
+def english() -> list[Pcm]:
     """Return sentences of the demo's natural voices."""
     cut = []
     for name in ("service", "pauses"):
-        told = json.loads((ROOT / "demo" / f"{name}.json").read_text(encoding="utf-8"))
-        sound, rate = soundfile.read(ROOT / "demo" / f"{name}.flac", dtype="float32")
+        told, sound = _demo(name)
         spoken = {each["name"] for each in told["sections"] if each["kind"] == "speech"}
-        for each in told["sentences"]:
-            if each["section"] in spoken:
-                start, end = (round(each[key] * rate) for key in ("start_s", "end_s"))
-                cut.append(soxr.resample(sound[start:end], rate, _HZ))
+        cut += [_part(sound, each) for each in told["sentences"] if each["section"] in spoken]
     return cut
 
 
-def hymn() -> np.ndarray:
+def hymn() -> Pcm:
     """Return what the demo's service sings."""
-    told = json.loads((ROOT / "demo" / "service.json").read_text(encoding="utf-8"))
-    sound, rate = soundfile.read(ROOT / "demo" / "service.flac", dtype="float32")
+    told, sound = _demo("service")
     (sung,) = (each for each in told["sections"] if each["kind"] == "music")
-    start, end = (round(sung[key] * rate) for key in ("start_s", "end_s"))
-    made: np.ndarray = soxr.resample(sound[start:end], rate, _HZ)
-    return made
+    return _part(sound, sung)
 
 
-def spanish(texts: list[str], model: Path) -> list[np.ndarray]:
+def _demo(name: str) -> tuple[dict[str, Any], Pcm]:
+    audio = bundled("demo", f"{name}.flac")
+    return json.loads(audio.with_suffix(".json").read_text(encoding="utf-8")), read_audio(audio)
+
+
+def _part(sound: Pcm, of: dict[str, Any]) -> Pcm:
+    return sound[round(of["start_s"] * SAMPLE_RATE) : round(of["end_s"] * SAMPLE_RATE)]
+
+
+def spanish(texts: list[str]) -> list[Pcm]:
     """Return sentences as Kokoro speaks them, a little quicker and slower in turns."""
+    model = ModelLibrary.of(Settings()).folder("kokoro-82m-int8")
     voice = Kokoro(model, section="speech", languages=("es",), threads=2, deadline_s=600.0)
     voice.load()
     rates = (1.0, 1.1, 0.95)
     made = [voice.speak(text, "es", rates[i % 3]) for i, text in enumerate(texts)]
-    return [_trimmed(soxr.resample(each, RATE_HZ, _HZ)) for each in made]
+    return [_trimmed(soxr.resample(each, RATE_HZ, SAMPLE_RATE)) for each in made]
 
 
-def _trimmed(pcm: np.ndarray) -> np.ndarray:
+def _trimmed(pcm: Pcm) -> Pcm:
     loud = np.flatnonzero(np.abs(pcm) > 10 ** (_SILENCE_DB / 20))
     return pcm[loud[0] : loud[-1] + 1]
 
 
-def mixed(
-    one: list[np.ndarray], other: list[np.ndarray], sung: np.ndarray, seed: int = 1
-) -> tuple[np.ndarray, list[Said]]:
+def mixed(one: list[Pcm], other: list[Pcm], sung: Pcm, seed: int = 1) -> tuple[Pcm, list[Said]]:
     """Return a recording in which sentences of two languages take turns, and what is in it.
 
     The hymn is in it as `Said` without a language.
     """
     chance = np.random.default_rng(seed)
-    parts, said, at = [np.zeros(_HZ, np.float32)], [], _HZ
+    parts, said, at = [np.zeros(SAMPLE_RATE, np.float32)], [], SAMPLE_RATE
     left = {"en": iter(one), "es": iter(other)}
     sizes = {lang: cycle(_TURNS[lang]) for lang in LANGS}
     for number, lang in enumerate(cycle(LANGS), 1):
@@ -125,12 +134,12 @@ def mixed(
             break
         for spoken, pcm in [("", sung), *turn] if number == _HYMN else turn:
             level = np.float32(10 ** (-23 / 20) / np.sqrt(np.mean(pcm**2)))
-            gap = round(chance.uniform(0.6, 1.4) * _HZ)
-            said.append(Said(spoken, at / _HZ, (at + len(pcm)) / _HZ))
+            gap = round(chance.uniform(0.6, 1.4) * SAMPLE_RATE)
+            said.append(Said(spoken, at / SAMPLE_RATE, (at + len(pcm)) / SAMPLE_RATE))
             parts += [pcm * level, np.zeros(gap, np.float32)]
             at += len(pcm) + gap
-    noise = chance.normal(0, 10 ** (-62 / 20), at + _HZ).astype(np.float32)
-    whole = np.concatenate([*parts, np.zeros(_HZ, np.float32)])
+    noise = chance.normal(0, 10 ** (-62 / 20), at + SAMPLE_RATE).astype(np.float32)
+    whole = np.concatenate([*parts, np.zeros(SAMPLE_RATE, np.float32)])
     return whole + noise[: len(whole)], said
 
 
@@ -169,65 +178,45 @@ def figures(journals: dict[str, list[CaptionMessage]], said: list[Said]) -> Figu
     return Figures(
         utterances=len(heard),
         right=len(heard) - len(missed),
-        changes=sum(a.lang != b.lang for a, b in pairwise(spoken)),
-        wrong=tuple(wrong),
-        missed=tuple(
-            f"{m.start_s:.1f}-{m.end_s:.1f} {m.source.lang}: {m.source.text}" for m in missed
-        ),
+        wrong=wrong,
+        missed=[f"{m.start_s:.1f}-{m.end_s:.1f} {m.source.lang}: {m.source.text}" for m in missed],
         unheard=covered.count(False),
         sung=len(sung),
     )
 
 
+@says_errors
 def main() -> int:
     """Make the recording, have it heard, print the figures."""
     parser = parser_of(__doc__)
     parser.add_argument(
         "--recognizer", default="whisper-base", help="stt.model: a name or a folder"
     )
-    parser.add_argument("--voice", type=Path, help="the folder of kokoro-82m-int8")
-    parser.add_argument("--keep", type=Path, help="a folder for the recording and the session")
-    given = parser.parse_args()
+    recognizer = parser.parse_args().recognizer
+    logs.configure("warning", "auto")
     texts = tomllib.loads((ROOT / "scripts/quality/testimonies.toml").read_text(encoding="utf-8"))
-    with tempfile.TemporaryDirectory() as temporary:
-        folder = (given.keep or Path(temporary)).absolute()
-        folder.mkdir(parents=True, exist_ok=True)
-        model = given.voice or ModelLibrary.of(Settings()).folder("kokoro-82m-int8")
-        pcm, said = mixed(english(), spanish(texts["es"], model), hymn())
-        soundfile.write(folder / "mixed.flac", pcm, _HZ)
-        (folder / "config.toml").write_text(
-            '[translate]\nsource = ["en", "es"]\n', encoding="utf-8"
-        )
-        ran = call(
-            "run",
-            *(
-                "--input",
-                "mixed.flac",
-                "--recognizer",
-                given.recognizer,
-                "--set",
-                "audio.pace=fast",
-            ),
-            *("--set", "server.port=0"),
-            cwd=folder,
-            timeout_s=3600,
-        )
+    pcm, said = mixed(english(), spanish(texts["es"]), hymn())
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        soundfile.write(folder / "mixed.flac", pcm, SAMPLE_RATE)
+        (folder / "config.toml").write_text(_SETTINGS, encoding="utf-8")
+        command = ("run", "--input", "mixed.flac", "--recognizer", recognizer)
+        ran = call(*command, cwd=folder, timeout_s=3600)
         if ran.returncode:
             print(ran.stderr[-3000:], file=sys.stderr)
             return 1
-        (session,) = sorted((folder / "sessions").glob("2*"))[-1:]
+        (session,) = (folder / "sessions").glob("2*")
         told = figures({"es": read_journal(session), "en": read_journal(session, "en")}, said)
     share = told.right / max(1, told.utterances)
-    sentences = sum(bool(each.lang) for each in said)
-    length_s = len(pcm) / _HZ
-    print(f"{sentences} sentences, {told.changes} changes of language, {length_s:.0f} s")
+    spoken = [each.lang for each in said if each.lang]
+    changes = sum(a != b for a, b in pairwise(spoken))
+    print(f"{len(spoken)} sentences, {changes} changes of language")
     print(f"{told.right} of {told.utterances} utterances in the right language ({share:.1%})")
     print(
         f"{len(told.wrong)} captions in a wrong language; "
         f"{told.unheard} sentences without caption; {told.sung} captions of the hymn"
     )
-    for line in (*told.missed, *told.wrong):
-        print(line)
+    print("\n".join([*told.missed, *told.wrong]))
     return 0
 
 
