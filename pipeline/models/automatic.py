@@ -133,6 +133,7 @@ def remember(settings: Settings, name: str, *, keeps_up: bool) -> None:
     library = ModelLibrary.of(settings)
     # `auto` chooses among the registry's names: what is said of a folder would never be asked for.
     if name in library.known:
+        # Beside the models: it is about these files on this machine.
         results = {**_read(library), name: keeps_up}
         with contextlib.suppress(OSError):
             library.directory.mkdir(parents=True, exist_ok=True)
@@ -188,6 +189,7 @@ def _here(library: ModelLibrary, settings: Settings, role: Role) -> Iterator[Mod
                 manifest = library.manifest(name)
                 if manifest is None or library.faults(manifest):
                     continue
+                # Its keeper would refuse to load it (`crashed_before`).
                 if not crashes.is_given_up(resolve(role, name, library)):
                     yield model
 

@@ -43,6 +43,7 @@ def rows(store: ModelLibrary, used: Collection[tuple[Role, str]]) -> Iterator[Ro
     # Pulls of hub ids that are in no registry would be on no list otherwise.
     halves = [name for name in store.halves() if name not in (*known, *pulled)]
     for name in dict.fromkeys([*known, *pulled, *halves]):
+        # By its name alone: a name in the library belongs to one role.
         in_use = any(name == value for _, value in used)
         yield _row(store, name, known.get(name), in_use=in_use)
 
@@ -54,6 +55,7 @@ def state(store: ModelLibrary, name: str) -> tuple[State, Manifest | None]:
     except ModelError:
         return "damaged", None
     if manifest is not None:
+        # By the files' sizes: hashes would read gigabytes to print a list.
         return "damaged" if store.faults(manifest) else "here", manifest
     return "half" if store.is_half(name) else "not here", None
 

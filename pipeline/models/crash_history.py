@@ -61,6 +61,7 @@ class CrashHistory:
             return None
         try:
             return Crashes(**crashes)
+        # Another version of the program may have written other fields.
         except TypeError:
             return None
 
@@ -73,6 +74,7 @@ class CrashHistory:
         """Note one more crash of a model."""
         utc = datetime.now(UTC).isoformat(timespec="seconds")
         with _writing:
+            # None for files that have changed: the count begins again at one.
             before = self.of(model)
             crashes = Crashes((before.count if before else 0) + 1, utc, reason)
             entry = {"state": _state(model), "crashes": asdict(crashes)}
@@ -87,6 +89,7 @@ class CrashHistory:
 
     def _entries(self) -> dict[str, Any]:
         try:
+            # A file that is missing or damaged remembers nothing: every model is tried again.
             entries = orjson.loads(self._file.read_bytes())
         except (OSError, ValueError):
             return {}

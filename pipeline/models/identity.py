@@ -18,6 +18,7 @@ _AT_A_START_BYTES = 64_000_000
 _MOST_BYTES = 1_000_000_000
 """A larger file is not read for its hash: that would take longer than loading it."""
 
+# Of 64: enough to compare two files by, and short enough to read out.
 _DIGITS = 12
 
 

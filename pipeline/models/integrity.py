@@ -21,6 +21,7 @@ FILE_LIST = "files.json"
 """In models/starter and models/tiny: size and hash of every file of the models that ship."""
 
 _FILES: TypeAdapter[tuple[StoredFile, ...]] = TypeAdapter(tuple[StoredFile, ...])
+# The largest nice value that Linux knows.
 _LEAST_URGENT = 19
 # 600 is TimeoutStartSec of systemd's unit.
 _KNOWN_S, _UNKNOWN_S = 600.0, 120.0
@@ -87,7 +88,9 @@ class BackgroundHashing:
 
     def stop(self) -> None:
         """End it, whatever it is at."""
+        # `_go_on` sees it after the next megabyte, so the wait is short.
         self._is_stopped.set()
+        # A thread that was never started cannot be joined.
         if self._thread.is_alive():
             self._thread.join()
 
@@ -115,6 +118,7 @@ def known_files(model: Path) -> list[tuple[Path, StoredFile]]:
     folder = model if model.is_dir() else model.parent
     if home := shipped_folder(model):
         known = ((home / each.path, each) for each in shipped_files(home))
+        # One list is for all that ships of that name; only this model's files are meant.
         return [(file, each) for file, each in known if file.parent == folder]
     with suppress(OSError, ValidationError):
         manifest = Manifest.model_validate_json((folder / MANIFEST).read_bytes())

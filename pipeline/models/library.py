@@ -21,13 +21,14 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from pipeline.config.schema import Settings
 from pipeline.core.errors import ModelError, writing
-from pipeline.core.files import sync, try_lock
+from pipeline.core.files import sync, try_lock, write_whole
 from pipeline.models.registry import GGUF_ROLES, Model, Role, read_registry
 
 log = structlog.get_logger()
 
 MANIFEST = "manifest.json"
 _PARTIAL = ".partial"
+# Between two of them a hash can be broken off, and progress is told.
 _CHUNK_BYTES = 1 << 20
 
 
@@ -94,6 +95,7 @@ class ModelLibrary:
     @cached_property
     def known(self) -> Mapping[str, Model]:
         """The registry's models by name, the church's own among them. Raises ModelError."""
+        # Read once for each library: a changed registry counts for those made after it.
         return read_registry(self.directory)
 
     def folder(self, name: str) -> Path:
@@ -145,6 +147,7 @@ class ModelLibrary:
     def path(self, manifest: Manifest) -> Path:
         """Return what an engine loads: the .gguf file where it is one, else the folder."""
         folder = self.folder(manifest.name)
+        # Such a model has one file only.
         return folder / manifest.files[0].path if manifest.role in GGUF_ROLES else folder
 
     def faults(
@@ -158,6 +161,7 @@ class ModelLibrary:
         faults = []
         for file in manifest.files:
             there = self.folder(manifest.name) / file.path
+            # The size first: a hash reads the whole file.
             size = _size(there)
             if size < 0:
                 faults.append(f"{file.path} is missing")
@@ -184,7 +188,8 @@ class ModelLibrary:
         """
         self.require_place(manifest.name)
         # Last of all files: a folder without a manifest is none of ours.
-        (source / MANIFEST).write_text(manifest.model_dump_json(indent=2) + "\n", "utf-8")
+        # On the disk before the rename, or a power cut could leave a model with an empty one.
+        write_whole(source / MANIFEST, f"{manifest.model_dump_json(indent=2)}\n".encode())
         # The old model is moved aside and deleted last: a kill at any point leaves whole folders.
         self._set_aside(manifest.name)
         source.rename(self.folder(manifest.name))
@@ -237,6 +242,7 @@ class ModelLibrary:
                 raise ModelError("model-busy", message, "Wait until it is done.")
             yield
         finally:
+            # This also lets go of the lock.
             os.close(handle)
 
 

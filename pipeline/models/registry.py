@@ -37,6 +37,7 @@ _HUB_ID = re.compile(rf"({_REPOSITORY})(?:/(.+\.gguf))?")
 # No part begins with a dot or is empty: none leads out of the model's folder.
 _PathInModel = Annotated[str, Field(pattern=r"^[\w-][\w.-]*(/[\w-][\w.-]*)*$")]
 _Pause = Annotated[int, Field(ge=0, le=5000)]
+# By licence in small letters: the hub's cards write "gemma", our registry "Gemma".
 _TERMS: Mapping[str, str] = {"gemma": "https://ai.google.dev/gemma/terms"}
 STARTER, TINY = SHIPPED_MODELS
 _TRYING_OUT = "the demo and trying things out; never a service"
@@ -99,6 +100,7 @@ class Model(BaseModel):
     """When to choose it, in one line."""
     languages: tuple[Annotated[str, Field(pattern=r"^[a-z]{2,3}(-[a-z]{2,3})?$")], ...] = ()
     """Languages it hears ("en"), or pairs it translates ("en-es"); empty: not restricted."""
+    # The limits of stt.window_s, where 0 stands for this one.
     window_s: float | None = Field(default=None, ge=4, le=30)
     """Shortest encoder window that costs this Whisper no accuracy, None where nobody has said."""
     pauses: Mapping[
@@ -120,6 +122,7 @@ class Model(BaseModel):
             if inside != {file.path for file in self.files}:
                 msg = f"the wheels of {self.name} must hold its files, and no others"
                 raise ValueError(msg)
+            # Wheels are not trusted: only these tell whether the joined file is the right one.
             if not all(file.sha256 and file.size_bytes for file in self.files):
                 msg = f"{self.name} comes from wheels: each file needs size_bytes and sha256"
                 raise ValueError(msg)

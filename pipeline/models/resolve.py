@@ -20,6 +20,7 @@ def resolve(role: Role, value: str, library: ModelLibrary | None = None, *, key:
     of the role. Raises ModelError.
     """
     key = key or KEYS[role]
+    # First of all: no folder and no registry can take the place of what ships.
     if model_here := shipped(role, value):
         return _shipped(model_here, key)
     library = library or ModelLibrary()
@@ -76,6 +77,7 @@ def _pulled(library: ModelLibrary, role: Role, name: str, key: str) -> Path:
         )
     if manifest.role != role:
         raise _wrong_role(role, name, manifest.role, key)
+    # By sizes only, since every start comes by here. Hashes follow later (`BackgroundHashing`).
     path, faults = library.path(manifest), library.faults(manifest)
     # A damaged Gemma is left for its engine to find: then the daemon goes on with Marian alone.
     if faults and not (role == "gemma" and path.is_file()):
@@ -101,6 +103,7 @@ def _shipped(model: Shipped, key: str) -> Path:
             f"The {model.name} model is not in {folder}.",
             "Install the program again, or check out the whole repository.",
         )
+    # A Gemma is loaded from its file; the others are loaded from their folder.
     path = files[0] if role == "gemma" else folder
     # A broken Gemma is the engine's to find: then the daemon goes on with Marian alone.
     if role != "gemma" and (wrong := wrong_sizes(path)):

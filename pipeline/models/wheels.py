@@ -255,6 +255,7 @@ def _try(wheel: Wheel, cache: Path, on_bytes: Callable[[int], None]) -> Path:
         count(wheel.size_bytes)
         return downloaded.replace(place(wheel, cache))
     except BaseException:
+        # What this try has counted is taken back: the next one begins with nothing.
         count(0)
         raise
     finally:
@@ -263,6 +264,7 @@ def _try(wheel: Wheel, cache: Path, on_bytes: Callable[[int], None]) -> Path:
 
 def _downloaded(wheel: Wheel, folder: Path) -> Path:
     files = sorted(folder.glob("*.whl"))
+    # Older pips take the part before a cut for the whole file.
     if not files or not zipfile.is_zipfile(files[0]):
         raise _explain("is invalid", wheel)
     return files[0]
@@ -271,6 +273,7 @@ def _downloaded(wheel: Wheel, folder: Path) -> Path:
 def _run_pip(wheel: Wheel, work: Path, count: Callable[[int], None]) -> None:
     """Run pip, downloading into `work`/wheel; `count` gets the bytes so far."""
     into = ("--dest", str(work / "wheel"), f"{wheel.name}=={wheel.version}")
+    # A file and no pipe: nobody reads while pip runs, and a full pipe would stop it.
     with (work / "errors.txt").open("w+b") as errors:
         pip = subprocess.Popen(  # noqa: S603 - the registry has checked name and version
             [sys.executable, *_PIP, *_DOWNLOAD, *into],
@@ -284,6 +287,7 @@ def _run_pip(wheel: Wheel, work: Path, count: Callable[[int], None]) -> None:
         try:
             _wait(pip, wheel, work, count)
         finally:
+            # After Ctrl-C too, which pip itself does not get.
             pip.kill()
             pip.wait()
         errors.seek(0)
@@ -308,6 +312,7 @@ def _wait(
                 f"{wheel.name} {wheel.version} is larger than it should be.",
                 "A proxy, mirror or filter on the way changes files.",
             )
+        # By new bytes and not by the whole time: a slow line may need hours for a wheel.
         if time.monotonic() - since_s > STALL_S:
             raise _explain("timed out", wheel)
         time.sleep(_POLL_S)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -160,9 +161,10 @@ def test_a_removal_that_is_cut_off_leaves_nothing_in_the_way(
             manifest.unlink()
             raise KeyboardInterrupt
 
-    with monkeypatch.context() as cut, pytest.raises(KeyboardInterrupt):
+    with monkeypatch.context() as cut:
         cut.setattr("shutil.rmtree", interrupted)
-        store.remove("ours")
+        with pytest.raises(KeyboardInterrupt):
+            store.remove("ours")
     store.require_place("ours")
     store.remove("ours")
     assert store.names() == store.halves() == []
@@ -176,3 +178,16 @@ def test_a_disk_that_knows_no_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     pulled(tmp_path, "ours", "stt", {"model.bin": b"1"})
     ModelLibrary(tmp_path).remove("ours")
     assert ModelLibrary(tmp_path).names() == []
+
+
+def test_a_manifest_is_on_the_disk_before_its_model_is_in_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flushed: list[str] = []
+
+    def fsync(fd: int) -> None:
+        flushed.append(Path(f"/proc/self/fd/{fd}").readlink().name)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    pulled(tmp_path, "ours", "stt", {"model.bin": b"1"})
+    assert flushed[0] == "manifest.json.tmp"
