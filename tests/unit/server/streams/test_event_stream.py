@@ -15,6 +15,7 @@ from websockets.datastructures import Headers
 from websockets.http11 import Request
 
 from pipeline.captions.board import CaptionBoard
+from pipeline.protocol.messages import NoticeMessage
 from pipeline.server import hub
 from pipeline.server.streams.event_stream import EventWriter, query_of
 from scripts.support.records import caption
@@ -140,7 +141,7 @@ async def test_a_stream_that_comes_back_gets_what_it_missed() -> None:
 async def test_each_stream_gets_its_language() -> None:
     async with serving() as service:
         french = CaptionBoard("session", "en", "fr", 10)
-        service.hub.adopt((service.board, french), "live")
+        service.hub.adopt((service.board, french), "live", state="speech", notice=NoticeMessage())
         async with stream(service, "lang=fr") as one, stream(service, "prefer=de,fr-CA") as two:
             for reader in (one, two):
                 assert (await reader.message())["lang"] == "fr"
