@@ -53,21 +53,27 @@ class _Channel:
         self.encoder: Encoder | None = None
         self.making: int | None = None
         """The caption of the clause that is being made; None: nobody is to hear that any more."""
+        self.taken_back = 0
+        """How often what was sent has been taken back."""
 
     def silence(self) -> None:
         """Say nothing of what was not heard yet."""
         self.narrator.pass_over_all()
         self.playout.drop()
         self.making = None
-        # What was sent last is still to be had by who joins: it goes as well.
-        self._forget(self.lang)
+        self._take_back()
 
     def cut_off(self, caption_id: int) -> None:
         """Let nothing of a caption be heard any more; the others go on."""
         self.playout.drop(caption_id)
-        self._forget(self.lang)
+        self._take_back()
         if self.making == caption_id:
             self.making = None
+
+    def _take_back(self) -> None:
+        # What was sent last is still to be had by who joins: it goes as well.
+        self.taken_back += 1
+        self._forget(self.lang)
 
 
 class Voice:
@@ -275,5 +281,9 @@ class Voice:
                 # Made here, in its thread: loading the codec takes long, and the lock is not held.
                 channel.encoder = channel.encoder or Encoder()
                 with self._changed:
-                    pcm = channel.playout.take(_STEP)
+                    pcm, taken_back = channel.playout.take(_STEP), channel.taken_back
+                # Without the lock: encoding takes milliseconds, and captions must not wait for it.
                 spread(channel.lang, channel.encoder.encode(pcm))
+                # Hidden meanwhile: it was taken back before it was sent, so once more.
+                if channel.taken_back != taken_back:
+                    self._forget_sent(channel.lang)

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 import av
 import numpy as np
@@ -25,6 +26,9 @@ from pipeline.voice.playout import RATE_HZ
 from pipeline.voice.voice import Voice
 from tests.support.needs import needs_program
 from tests.support.patience import wait_for
+
+if TYPE_CHECKING:
+    from pipeline.engines.protocols import Speaker
 
 
 @pytest.fixture
@@ -212,3 +216,42 @@ def test_an_engine_that_cannot_be_had_is_told_and_nothing_is_offered() -> None:
     assert hall.faults == ["model-not-pulled"]
     hall.voice.close()
     assert not [each for each in threading.enumerate() if each.name.startswith("voice")]
+
+
+class Ones:
+    """A speaker that is always there, and says everything in one second."""
+
+    def load(self) -> None:
+        """Do nothing."""
+
+    def speak(self, text: str, lang: str, rate: float) -> Pcm:
+        """Return a second of sound."""
+        return np.ones(RATE_HZ, np.float32)
+
+
+def test_what_is_hidden_while_it_is_encoded_is_taken_back_after_it_was_sent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sent: list[bytes] = []
+    voice = Voice(("es",), 1.25, lambda: {"es"})
+    hidden = threading.Thread(target=lambda: voice.take(Hall.message(1, ""), "es"))
+
+    class Encoding:
+        def encode(self, pcm: Pcm) -> bytes:
+            if pcm.any() and not hidden.ident:
+                hidden.start()
+                hidden.join(0.3)
+            return b"sound" if pcm.any() else b"silence"
+
+    monkeypatch.setattr("pipeline.voice.voice.Encoder", Encoding)
+    voice.start(
+        cast("Speaker", Ones()),
+        lambda _, sound: sent.append(sound),
+        lambda _: None,
+        spare=lambda: False,
+        gone=lambda: None,
+    )
+    voice.take(Hall.message(1, "Dios es fiel."), "es")
+    wait_for(lambda: b"sound" in sent and sent[-1] == b"silence")
+    voice.close()
+    assert b"" in sent[sent.index(b"sound") :]
