@@ -14,4 +14,4 @@ os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"
 # for a GPU that is installed beside the program comes first.
 sys.path.append(str(Path(__file__).parent / "bundle" / "packages"))
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
