@@ -133,6 +133,7 @@ def choose(found: Sequence[Device], wanted: str) -> Device:
     A whole name wins over a part of one, and the host API may be added: `usb mixer, alsa`.
     Raises AudioError: audio-device-missing, audio-device-ambiguous, both with the candidates.
     """
+    # Not by name: "" is a part of every name, and would be ambiguous.
     if not wanted:
         default = next((device for device in found if device.is_default), None)
         if default is None:

@@ -48,6 +48,7 @@ class Stretch:
 
     def before(self, sample: int) -> int:
         """Return how many blocks begin before a sample."""
+        # A block in which both are counts as speech: a sample of it must not be lost.
         return sum(block.start_sample < sample for block in self.blocks)
 
     @property

@@ -100,6 +100,7 @@ def _paragraph(text: str, lang: str, style: str) -> str:
     styled = f'<w:pStyle w:val="{style}"/>' if style else ""
     about = f"<w:pPr>{styled}{'<w:bidi/>' if is_rtl else ''}</w:pPr>"
     spelled = f"<w:lang w:val={quoteattr(lang)} w:bidi={quoteattr(lang)}/>" if lang else ""
+    # By language Word picks its spelling checker, and for Arabic and Hebrew the font (w:bidi).
     run = f"<w:rPr>{'<w:rtl/>' if is_rtl else ''}{spelled}</w:rPr>"
     # xml:space, below: without it Word drops spaces at both ends of a run.
     shown = escape(_printable(text))

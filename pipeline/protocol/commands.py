@@ -269,6 +269,7 @@ class AddNotesCommand:
     # A part that does not follow the one before is refused; the page adds the file again.
     at: Count
     """Where this part begins, bytes; 0 begins the file anew."""
+    # A message is JSON, which has no bytes.
     data: Annotated[str, Field(min_length=1, max_length=MAX_PART)]
     """Base64."""
 
@@ -279,6 +280,7 @@ class DropNoteCommand:
 
     type: Literal["command"] = "command"
     name: Literal["drop-note"] = "drop-note"
+    # By its words and not by its place: another desk may have changed the list meanwhile.
     entry: Text
     """A name, verse, number or translation as it is listed."""
 

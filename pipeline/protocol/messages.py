@@ -92,6 +92,7 @@ class LastCheck:
     utc: str
     ok: bool
     results: tuple[CheckResult, ...]
+    # Compared when it is read: a check of other settings says nothing about these.
     differs: tuple[str, ...] = ()
     """Settings that it was made with and that have another value now: it holds no more."""
 
@@ -101,6 +102,7 @@ class CheckMessage:
     """How far a check is that was started at the desk; to operators."""
 
     type: Literal["check"] = "check"
+    # Sent for each test and once more at the end: a page that comes late sees where it is.
     doing: str = ""
     """What is being tested, in words; empty: it is over."""
     problem: str = ""
@@ -118,6 +120,7 @@ class NoticeMessage:
     """The notice on every screen, until the next one; without a text there is none."""
 
     type: Literal["notice"] = "notice"
+    # The order matters: a page without a text in its language shows the first one.
     texts: dict[str, str] = field(default_factory=dict)
     """By language; the first is as an operator typed it."""
 
@@ -301,6 +304,7 @@ class SlowDisplay:
     lang: str
     glass_ms: int
     """Median of its last captions, or the wait of its oldest unpainted one if longer."""
+    # By the seq of its last ack: a display that only shows, without acks, is not in this list.
     behind: int
     """Captions sent to it and not painted yet."""
 
@@ -378,6 +382,7 @@ class PreviewMessage:
     type: Literal["preview"] = "preview"
     heard: str
     write: str
+    # In the answer and not as an error: nobody has given a command, a page has only asked.
     refused: str
     """Why there can be no such rule, or empty."""
     captions: tuple[Rewritten, ...]

@@ -197,6 +197,7 @@ class DemoOperator:
 
     async def _see(self, desk: ClientConnection, message: Mapping[str, Any]) -> None:
         match message:
+            # Only now: a command before it would be refused.
             case {"type": "authorized"}:
                 self._say("the preacher's notes are added, as the desk does with a file")
                 await self._add_notes(desk)
@@ -209,6 +210,7 @@ class DemoOperator:
                 await _send(desk, type="command", name="take-verse", id=caption)
             case {"type": "caption", "final": True, "id": caption, "source": {"text": heard}}:
                 span = message["start_s"], message["end_s"]
+                # What comes hidden or was heard right needs no correction.
                 if heard and (said := self._said(*span)) and said != heard:
                     # At once and not after the wait: the corrected caption comes here as well.
                     self._wrong = []

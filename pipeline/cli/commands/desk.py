@@ -58,6 +58,7 @@ def _desk(arguments: argparse.Namespace) -> int:
         volunteers.refresh()
         return _list(volunteers) if arguments.list else _revoke(volunteers, arguments.revoke)
     if arguments.buttons:
+        # One as an example, so that its address can be copied and changed.
         notices = arguments.notice or [_NOTICE]
         return _buttons(settings, arguments.buttons, notices, arguments.companion)
     return _open(settings, browser=arguments.browser)
@@ -90,6 +91,7 @@ def _buttons(settings: Settings, name: str, notices: Sequence[str], out: Path | 
 def _list(volunteers: Volunteers) -> int:
     for device in volunteers.devices:
         print(f"{device.name}\tsince {device.paired_utc[:10]}")
+    # To standard error: as a list standard output is empty, which scripts understand.
     if not volunteers.devices:
         print("No volunteer is paired: stark-translate desk shows a code.", file=sys.stderr)
     return 0

@@ -77,6 +77,7 @@ def _try(arguments: argparse.Namespace) -> int:
     for translator in filter(None, (partial_translator(settings), final_translator(settings))):
         translator.load()
         without = translator.translate(text)
+        # The same words twice: only what the glossary does may differ.
         made = translator.translate(text, TranslationRequest(wanted=wanted))
         print(f"{translator.name}, without: {without.text}")
         print(f"{translator.name}, with:    {made.text}")

@@ -137,6 +137,7 @@ def _hear(arguments: argparse.Namespace) -> int:
             f'stt.engine = "{spec.kind}": only Whisper can learn to hear here.',
             'Set stt.engine to "whisper" for this.',
         )
+    # The stretch of sound that is encoded in a service: it learns on what it will be given.
     window_s = float(spec.arguments["window_s"])
     order = TrainingOrder(
         role="stt",

@@ -87,6 +87,7 @@ def _dry_run(arguments: argparse.Namespace) -> int:
     loaded = settings_of(arguments)
     wanted = arguments.review
     if wanted is None:
+        # Without a terminal nobody would end the review, and the program would wait for ever.
         wanted = sys.stdin.isatty() and sys.stderr.isatty()
 
     def then(folder: Path, _: Screen) -> None:

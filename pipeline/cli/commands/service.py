@@ -185,6 +185,7 @@ def _is_suspended(process: psutil.Process) -> bool:
 
 def _logs(arguments: argparse.Namespace) -> int:
     if not arguments.session and _unit():
+        # -e: at the end, where the last events are; the journal of a year is long.
         following = ["-f"] if arguments.follow else ["-e"]
         return _pass_on("journalctl", "-u", UNIT, *following)
     arguments.session = arguments.session or "last"
@@ -194,6 +195,7 @@ def _logs(arguments: argparse.Namespace) -> int:
     while True:
         # Asked before reading, so that nothing is missed that was written at the end.
         is_over = not arguments.follow or not in_use(folder / JOURNAL)
+        # The whole file each time: events are few.
         events = Session(folder).events
         for event in events[told:]:
             _tell(event)

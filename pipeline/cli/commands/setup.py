@@ -154,6 +154,7 @@ class _Questions:
         default = ",".join(translate.langs)
         if shown := to or languages(self._answer("translate.target", question, default)):
             first, *others = shown
+            # Both keys at once: languages of an earlier answer must not stay beside the new ones.
             changes["translate.target"] = first
             changes["translate.targets"] = [{"lang": lang} for lang in others]
         if arguments.device is not None:
