@@ -14,6 +14,7 @@ from pipeline.core.metrics import Metrics
 from pipeline.core.types import Caption, Mode, State
 from pipeline.protocol.caption import CaptionMessage, TargetText
 from pipeline.protocol.commands import CommandMessage
+from pipeline.protocol.messages import NoticeMessage
 from pipeline.server.hub import Hub
 from pipeline.server.streams.voice_streams import VoiceStreams
 from pipeline.session.past_services import PastServices
@@ -133,7 +134,8 @@ class DisplayServer:
         self.boards = _boards(session, (self.board.target, *extra_targets))
 
         async def adopt() -> None:
-            self._running().adopt(tuple(self.boards.values()), self.mode)
+            boards = tuple(self.boards.values())
+            self._running().adopt(boards, self.mode, state="listening", notice=NoticeMessage())
 
         self._wait(adopt())
 

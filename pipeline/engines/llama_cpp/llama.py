@@ -80,11 +80,12 @@ class Llama:
         threads: int,
         context: int,
         batch: int,
+        flash_attention: bool = True,
     ) -> None:
         self._c = c = library()
         model = open_model(path, gpu_layers)
         self._context = c.llama_init_from_model(
-            model, self._context_settings(threads, context, batch)
+            model, self._context_settings(threads, context, batch, flash_attention)
         )
         if not self._context:
             c.llama_model_free(model)
@@ -278,13 +279,18 @@ class Llama:
         self._c.llama_memory_clear(self._memory, True)
         self._evaluated.clear()
 
-    def _context_settings(self, threads: int, context: int, batch: int) -> Any:
+    def _context_settings(
+        self, threads: int, context: int, batch: int, flash_attention: bool
+    ) -> Any:
         settings = self._c.llama_context_default_params()
         settings.n_ctx = context
         settings.n_batch = settings.n_ubatch = batch
         settings.n_threads = settings.n_threads_batch = threads
-        # Where the device can: it changes how quickly the same text is made.
-        settings.flash_attn_type = self._c.LLAMA_FLASH_ATTN_TYPE_AUTO
+        settings.flash_attn_type = (
+            self._c.LLAMA_FLASH_ATTN_TYPE_AUTO  # what a device can
+            if flash_attention
+            else self._c.LLAMA_FLASH_ATTN_TYPE_DISABLED
+        )
         # Gemma's local layers would otherwise forget the prompt's head, which is to be reused.
         settings.swa_full = True
         return settings

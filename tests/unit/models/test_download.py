@@ -309,7 +309,7 @@ class TestDisk:
         whole = 2_000_000_000
         monkeypatch.setattr(download, "_SPARE_BYTES", whole)
         usage = SimpleNamespace(free=whole + len(WEIGHTS) // 2)
-        monkeypatch.setattr(download.shutil, "disk_usage", lambda _: usage)
+        monkeypatch.setattr("shutil.disk_usage", lambda _: usage)
         with pytest.raises(ModelError, match=r"\[disk-short\]"):
             pull(store)
         # What is the same needs no room.

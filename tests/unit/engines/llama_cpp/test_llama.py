@@ -36,8 +36,15 @@ def model(gguf: Path) -> Llama:
     return start(gguf)
 
 
-def start(gguf: Path, context: int = 512) -> Llama:
-    return Llama(gguf, gpu_layers=0, threads=1, context=context, batch=128)
+def start(gguf: Path, context: int = 512, *, flash_attention: bool = True) -> Llama:
+    return Llama(
+        gguf,
+        gpu_layers=0,
+        threads=1,
+        context=context,
+        batch=128,
+        flash_attention=flash_attention,
+    )
 
 
 def go_on(model: Llama, tokens: list[int], count: int) -> list[tuple[int, float]]:
@@ -163,6 +170,12 @@ def test_reuse_changes_nothing(gguf: Path, model: Llama) -> None:
     fresh = go_on(start(gguf), second, 12)
     assert [token for token, _ in reused] == [token for token, _ in fresh]
     assert [p for _, p in reused] == pytest.approx([p for _, p in fresh], abs=0.02)
+
+
+def test_flash_attention_is_a_matter_of_speed(gguf: Path, model: Llama) -> None:
+    tokens = [*model.begin, *model.tokenize("the Lord is my shepherd", special=False)]
+    without = go_on(start(gguf, flash_attention=False), tokens, 8)
+    assert [t for t, _ in without] == [t for t, _ in go_on(model, tokens, 8)]
 
 
 def test_what_follows_each_of_several_tokens(model: Llama) -> None:
