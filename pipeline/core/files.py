@@ -130,11 +130,6 @@ class GrowingFile:
             raise
         self._size += len(piece)
 
-    def clear(self) -> None:
-        """Remove the content. Raises OSError."""
-        os.ftruncate(self._fd, 0)
-        self._size = 0
-
     def replace(self, content: bytes) -> None:
         """Replace the content in one step. Raises OSError; then the old content stays."""
         self.rewrite((content,))
