@@ -152,13 +152,14 @@ class HttpCall:
         method = "GET" if self._body is None else "POST"
         path = f"{self._base.path.rstrip('/')}/{self._path}"
         connection.request(method, path, body=self._body, headers=self._headers)
-        response = connection.getresponse()
-        # In small letters, and without what may follow it, such as the charset.
-        kind = response.headers.get_content_type()
-        self._said.put(Head(response.status, kind))
-        for line in self._lines(response):
-            self._said.put(line)
-        self._said.put(None)
+        # Closed here: the connection has given the socket to an answer that is the last one.
+        with connection.getresponse() as response:
+            # In small letters, and without what may follow it, such as the charset.
+            kind = response.headers.get_content_type()
+            self._said.put(Head(response.status, kind))
+            for line in self._lines(response):
+                self._said.put(line)
+            self._said.put(None)
 
     def _lines(self, response: http.client.HTTPResponse) -> Iterator[bytes]:
         """Yield an answer's lines with their ends; the last may have none."""
