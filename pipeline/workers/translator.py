@@ -34,7 +34,7 @@ _STREAM_S = 0.25
 
 _SLOW_S = 2.0
 """An engine that took longer for the last final looks at one answer only, and is seen at work."""
-_SECOND = 0.5
+_SECOND = 1.0
 """What the quick translator's opinion weighs beside the final translator's own."""
 _TAKEN_BACK = 0.04
 """What each committed word that changes counts against a translation (mean log-probability)."""

@@ -34,7 +34,7 @@ log = structlog.get_logger()
 _EXACT = frozenset({"reference", "number", "negation"})
 SHARE = 0.28
 """Of a service's finals, the worst, that are doubtful."""
-_LEAST = 0.3
+_LEAST = 0.24
 """Who is less likely wrong is not doubtful, even among the worst of a service that went well."""
 _LOWEST = 1e-4
 """Of a probability, before its logarithm is taken."""
