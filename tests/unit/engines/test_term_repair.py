@@ -21,7 +21,7 @@ from pipeline.engines.term_repair import repair, word_weights
 from tests.support.paths import ROOT
 
 STARTER = bundled("models", "starter", "marian")
-GIFT = "Atonement is a costly gift, and we did nothing for it."
+GIFT = "Fear of the Lord is a costly gift, and we did nothing for it."
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +34,7 @@ def test_a_missing_word_is_put_in_where_it_belongs(marian: Marian, glossary: Glo
     plain = marian.translate(GIFT)
     made = marian.translate(GIFT, TranslationRequest(wanted=glossary.find(GIFT)))
     (repaired,) = made.repairs
-    assert (repaired.term, repaired.written) == ("atonement", "expiación")
+    assert (repaired.term, repaired.written) == ("fear of the lord", "temor del Señor")
     assert made.text == plain.text.replace(repaired.found, repaired.written)
 
 
@@ -45,8 +45,8 @@ def test_it_is_put_into_the_sentence_that_it_was_said_in(
     made = marian.translate(
         said, TranslationRequest(standing=Standing(), wanted=glossary.find(said))
     )
-    assert made.text.startswith("Dios es bueno. La expiación es")
-    assert [each.term for each in made.repairs] == ["atonement"]
+    assert made.text.startswith("Dios es bueno. El temor del Señor es")
+    assert [each.term for each in made.repairs] == ["fear of the lord"]
 
 
 def test_what_is_right_already_costs_nothing_and_changes_nothing(
