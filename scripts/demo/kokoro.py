@@ -21,6 +21,7 @@ from pipeline.config.schema import Settings
 from pipeline.core.errors import StarkError
 from pipeline.engines.speech.kokoro import Kokoro
 from pipeline.models.library import ModelLibrary
+from pipeline.models.resolve import resolve
 from scripts.demo.music import Samples, SermonError
 
 
@@ -45,7 +46,7 @@ def _speaker(voice: str) -> Kokoro:
     try:
         named = Path(os.environ.get("KOKORO_VOICES", "package/voices"), f"{voice}.bin")
         shutil.copyfile(named, folder / "en.bin")
-        model = ModelLibrary.of(Settings()).folder("kokoro-82m-int8")
+        model = resolve("speech", "kokoro-82m-int8", ModelLibrary.of(Settings()))
         speaker = Kokoro(
             model, section="voices", languages=("en",), threads=1, deadline_s=600.0, voices=folder
         )

@@ -17,8 +17,8 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -40,7 +40,8 @@ _CUT_S, _AFTER_S = 10.0, 5.0
 _EVERY_S = 0.5
 _STILL_S = 1.0
 """What plays nothing for so long has a break; a busy machine may answer late."""
-_KEEP = "window.Audio = class extends Audio { constructor() { super(); window.sound = this; } };"
+KEEP = "window.Audio = class extends Audio { constructor() { super(); window.sound = this; } };"
+"""Script of a page that is asked about its player."""
 _ASK = "[sound.src, sound.currentTime, sound.buffered.length ? sound.buffered.end(0) : 0]"
 
 
@@ -113,27 +114,17 @@ def listen(length_s: float, cuts: Sequence[float], changes: Sequence[str], folde
     options = [part for each in ("speech.enabled=true", *changes) for part in ("--set", each)]
     with (
         started("run", "--input", str(folder / "hour.flac"), *options, cwd=folder) as program,
-        line(program.address) as before,
+        closing(Line(program.address)) as before,
         chromium() as browser,
     ):
         program.wait_for("caption")
         page = browser.new_page(locale="es")
-        page.add_init_script(_KEEP)
+        page.add_init_script(KEEP)
         page.goto(f"{before.address}/?lang=es")
         page.locator("#aloud").click()
         while page.evaluate("sound.currentTime") < 1:  # the page's policy forbids to wait there
             page.wait_for_timeout(200)
         return heard(page, before, length_s, cuts)
-
-
-@contextmanager
-def line(address: str) -> Iterator[Line]:
-    """Put a line before an address for as long as the block lasts."""
-    made = Line(address)
-    try:
-        yield made
-    finally:
-        made.close()
 
 
 @dataclass

@@ -12,12 +12,12 @@ from playwright.sync_api import Page, expect
 from pipeline.server.streams.voice_streams import VoiceStreams
 from pipeline.voice.playout import RATE_HZ, Encoder
 from pipeline.voice.voice import STEP_S
+from scripts.reliability.listener import KEEP
 from scripts.support.display_server import DisplayServer
 from tests.browser.conftest import Visit, until
 
 pytestmark = pytest.mark.browser
 
-AUDIO = "window.Audio = class extends Audio { constructor() { super(); window.sound = this; } };"
 PLAYS = "!sound.paused && sound.currentTime > 0.5"
 
 
@@ -42,7 +42,7 @@ def hall() -> Iterator[DisplayServer]:
 
 def listening(visit: Visit, script: str = "") -> Page:
     """A page that plays the voice."""
-    page = visit("/?lang=es", script=AUDIO + script)
+    page = visit("/?lang=es", script=KEEP + script)
     button = page.locator("#aloud")
     expect(button).to_have_attribute("aria-label", "Listen: the church’s voice")
     button.click()

@@ -185,7 +185,7 @@ def bars(model: DoubtModel, finals: Sequence[JudgedFinal]) -> dict[str, float]:
             [(told, each.is_wrong) for each, told in sure if not each.is_held_out], _MOST_WRONG
         )
         if bar is None or half is None:
-            print(f"{lang}: no bar keeps wrong ones below {_MOST_WRONG:.0%}")
+            print(f"{lang}: no bar keeps wrong ones below {_MOST_WRONG:.1%}")
             continue
         found[lang] = bar
         passed = [each.is_wrong for each, told in sure if each.is_held_out and told >= half]

@@ -77,9 +77,10 @@ export class Listener {
   /** Put an address's sound into the player as it comes; ends with the sound, or as `signal` says. */
   async #feed(address, signal) {
     const source = new MediaSource();
-    this.#audio.src = URL.createObjectURL(source);
+    const url = URL.createObjectURL(source);
+    this.#audio.src = url;
     await happened(source, "sourceopen");
-    URL.revokeObjectURL(this.#audio.src);
+    URL.revokeObjectURL(url); // Its own: the player may have gone on to another.
     const buffer = source.addSourceBuffer(TYPE);
     const answer = await fetch(address, { signal, cache: "no-store" });
     if (!answer.ok) throw new Error(answer.statusText);

@@ -17,11 +17,12 @@ from pipeline.engines.speech.espeak import RATE_HZ
 from pipeline.engines.speech.kokoro import Kokoro
 from pipeline.evaluation.meaning import Sentence
 from pipeline.models.library import ModelLibrary
+from pipeline.models.resolve import resolve
 
 
 def recognized(sentences: Sequence[Sentence], settings: Settings) -> dict[str, Recognition]:
     """Return what is heard of each sentence, by its id. Raises StarkError."""
-    model = ModelLibrary.of(settings).folder("kokoro-82m-int8")
+    model = resolve("speech", "kokoro-82m-int8", ModelLibrary.of(settings))
     voice = Kokoro(model, section="speech", languages=("en",), threads=2, deadline_s=600.0)
     voice.load()
     engine = recognizer(settings, Dictionary(settings))
