@@ -13,14 +13,16 @@ import torch  # noqa: E402
 from gguf import GGMLQuantizationType, quants  # noqa: E402
 
 from pipeline.core.resources import bundled  # noqa: E402
-from training.export.rounding import has_steps, on_steps  # noqa: E402
+from training.models.gemma_gguf import level_of  # noqa: E402
+from training.models.steps import LOWEST, held_to, on_steps, rounded, scattered  # noqa: E402
 
 pytestmark = pytest.mark.train
+LEVELS = pytest.mark.parametrize("level", sorted(LOWEST))
 
 
-def stored(matrix: torch.Tensor) -> torch.Tensor:
-    level = GGMLQuantizationType.Q5_0
-    return torch.from_numpy(quants.dequantize(quants.quantize(matrix.numpy(), level), level))
+def stored(matrix: torch.Tensor, level: str = "Q5_0") -> torch.Tensor:
+    kind = GGMLQuantizationType[level]
+    return torch.from_numpy(quants.dequantize(quants.quantize(matrix.numpy(), kind), kind))
 
 
 def test_a_small_training_is_not_undone() -> None:
@@ -32,21 +34,61 @@ def test_a_small_training_is_not_undone() -> None:
     wanted = (after - before) @ inputs
 
     naive = (stored(after) - before) @ inputs
-    kept = (stored(on_steps({"x": after})["x"]) - before) @ inputs
+    chance = torch.Generator().manual_seed(5)
+    kept = (stored(on_steps({"x": after}, "Q5_0", chance)["x"]) - before) @ inputs
     assert naive.mean() < 0.5 * wanted.mean()
     assert kept.mean().item() == pytest.approx(wanted.mean().item(), rel=0.1)
 
 
-def test_what_is_on_a_step_stays_there() -> None:
+@LEVELS
+@pytest.mark.parametrize("by_chance", [False, True])
+def test_what_is_on_a_step_stays_there(level: str, by_chance: bool) -> None:
     torch.manual_seed(2)
     weights = {"x": torch.randn(4, 96), "norm": torch.randn(7), "none": torch.zeros(2, 32)}
-    once = on_steps(weights)
-    np.testing.assert_array_equal(stored(once["x"]).numpy(), once["x"].numpy())
+    chance = torch.Generator().manual_seed(5) if by_chance else None
+    once = on_steps(weights, level, chance)
+    np.testing.assert_array_equal(stored(once["x"], level).numpy(), once["x"].numpy())
     np.testing.assert_array_equal(once["norm"].numpy(), weights["norm"].numpy())
     assert not once["none"].any()
 
 
-def test_only_a_file_of_that_level_has_its_steps() -> None:
+@LEVELS
+def test_a_model_learns_at_the_level_in_which_it_is_stored(level: str) -> None:
+    torch.manual_seed(3)
+    model = torch.nn.Linear(64, 8)
+    before = model.weight.detach().clone()
+    with held_to(model, level):
+        np.testing.assert_array_equal(model.weight.detach().numpy(), stored(before, level).numpy())
+        model(torch.ones(2, 64)).square().sum().backward()
+    np.testing.assert_array_equal(model.weight.detach().numpy(), before.numpy())
+    assert model.weight.grad is not None
+    assert model.weight.grad.abs().sum() > 0
+    with held_to(model, ""):
+        np.testing.assert_array_equal(model.weight.detach().numpy(), before.numpy())
+
+
+def test_nearest_steps_are_those_of_llama_cpp() -> None:
+    torch.manual_seed(4)
+    matrix = torch.randn(512, 640)
+    same = rounded(matrix, "Q4_0") == stored(matrix, "Q4_0")
+    assert same.float().mean() > 0.999  # halves are rounded otherwise
+
+
+def test_what_is_halfway_between_two_steps_does_not_turn_over_at_once() -> None:
+    torch.manual_seed(5)
+    before = stored(torch.randn(64, 640))
+    around = scattered(before, "Q5_0", torch.Generator().manual_seed(1))
+    assert (around - before).abs().max() <= before.abs().max() / 31
+
+    def turned(matrix: torch.Tensor) -> float:
+        moved = rounded(matrix + 1e-4, "Q4_0") - rounded(matrix, "Q4_0")
+        return float((moved.abs() > 0.1).float().mean())
+
+    assert turned(before) > 0.2
+    assert turned(around) < 0.01
+
+
+def test_a_file_tells_on_which_steps_it_is() -> None:
     starter, tiny = (bundled("models", name, "gemma", "model.gguf") for name in ("starter", "tiny"))
-    assert has_steps(starter)
-    assert not has_steps(tiny)
+    assert level_of(starter) in LOWEST
+    assert level_of(tiny) == ""

@@ -33,7 +33,8 @@ from training.models.marian_model import (  # noqa: E402
     Marian,
     MarianShape,
     from_ctranslate2,
-    with_encoder_layers,
+    with_hidden,
+    with_layers,
 )
 from training.train import training  # noqa: E402
 from training.train.train_marian import ROW_TOKENS, ROWS, batches, encode  # noqa: E402
@@ -169,8 +170,15 @@ def test_marian_matches_ctranslate2(tmp_path: Path) -> None:
 def test_more_layers_hardly_change_what_a_marian_says() -> None:
     folder = bundled("models", "starter", "marian")
     model = from_ctranslate2(folder)
-    deeper = with_encoder_layers(model, model.shape.encoder_layers + 2)
-    assert deeper.shape.encoder_layers == model.shape.encoder_layers + 2
+    shape = model.shape
+    deeper = with_layers(model, "encoder", shape.encoder_layers + 2)
+    deeper = with_layers(deeper, "decoder", shape.decoder_layers + 1)
+    deeper = with_hidden(deeper, shape.hidden + 64)
+    assert (deeper.shape.encoder_layers, deeper.shape.decoder_layers, deeper.shape.hidden) == (
+        shape.encoder_layers + 2,
+        shape.decoder_layers + 1,
+        shape.hidden + 64,
+    )
     processor = sentencepiece.SentencePieceProcessor(model_file=str(folder / "source.spm"))
     source, target = (
         lay_out([[[*processor.encode(text), processor.eos_id()]]], 40) for text in TEXTS[:2]

@@ -20,10 +20,10 @@ from torch import Tensor
 
 from training.data import corpora, pieces
 from training.evaluate import translation_score
-from training.export import rounding
 from training.gguf_export import checkpoint, levels, quantizing, vocabulary
 from training.gguf_export.export import Plan, export
 from training.gguf_export.progress import only_warnings
+from training.models import gemma_gguf, steps
 from training.models.gemma_model import GLOBAL_EVERY, LOCAL_ROPE_BASE, GemmaShape
 
 _NAMES = {
@@ -49,6 +49,7 @@ WRITTEN_OUT = {
     pieces.PROMPT_END_ID: pieces.PROMPT_END,
 }
 _CONTEXT = 512
+_SEED = 5
 
 
 def renamed(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -92,8 +93,12 @@ def main() -> None:
     print(f"checkpoint: {saved['elapsed_s'] / 60:.1f} minutes, step {saved['step']}")
     shape = GemmaShape(**json.loads((options.model / "shape.json").read_text()))
     weights = saved["model"]
-    if options.again is not None and rounding.has_steps(options.again):
-        weights = rounding.on_steps(weights)
+    if saved.get("level"):
+        weights = steps.on_steps(weights, saved["level"])
+    elif options.again is not None and (level := gemma_gguf.level_of(options.again)):
+        # What a small training adds is mostly less than half a step: rounding to the nearest one
+        # takes it all away again.
+        weights = steps.on_steps(weights, level, torch.Generator().manual_seed(_SEED))
     whole = checkpoint.assemble(renamed(weights), config(shape))
     words = vocabulary.read(options.model / "gemma.spm", shape.vocabulary, WRITTEN_OUT)
     sets: dict[str, list[levels.Pair]] = {}

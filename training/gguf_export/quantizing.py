@@ -24,7 +24,10 @@ _KINDS = {
 }
 # What the level says of all matrices, embeddings too. llama.cpp alone keeps those larger where they
 # are the output as well: a third of a small model's file with a large vocabulary.
-_EVEN = {"Q5_0": gguf.GGMLQuantizationType.Q5_0}
+_EVEN = {
+    "Q5_0": gguf.GGMLQuantizationType.Q5_0,
+    "Q4_0": gguf.GGMLQuantizationType.Q4_0,
+}
 LEVELS = tuple(_KINDS)
 """From the largest to the smallest, of a model whose embeddings weigh much."""
 

@@ -15,6 +15,7 @@ from torch import Tensor
 
 from pipeline.core.errors import ModelError
 from training.data import pieces
+from training.models import steps
 from training.models.gemma_model import LOCAL_ROPE_BASE, GemmaShape
 
 # llama.cpp's names for the parts of a layer, ours, and whether it stores a norm's factor
@@ -161,6 +162,12 @@ def cut(whole: Pretrained, kept: Collection[str]) -> tuple[Pretrained, bytes]:
         [whole.types[row] for row in rows],
     )
     return smaller, model
+
+
+def level_of(path: Path) -> str:
+    """Return on the steps of which level the matrices of a GGUF file are, "" if of none."""
+    found = {each.tensor_type.name for each in GGUFReader(path).tensors}
+    return next((level for level in steps.LOWEST if level in found), "")
 
 
 def exported(path: Path) -> tuple[Pretrained, bytes]:

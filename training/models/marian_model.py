@@ -202,27 +202,52 @@ def from_state(weights: Mapping[str, Tensor], heads: int = MarianShape.heads) ->
     return model
 
 
-def with_encoder_layers(model: Marian, count: int) -> Marian:
-    """The model with more encoder layers, spread evenly, which at first change almost nothing.
+_ADDING = {"self_attention": "linear_1", "attention": "linear_2", "ffn": "linear_1"}
+"""Sublayer -> its matrix whose product is added to what came in."""
+
+
+def with_layers(model: Marian, part: str, count: int) -> Marian:
+    """The model with more layers in its "encoder" or "decoder", spread evenly, which at first
+    change almost nothing.
 
     A new layer is a copy of the one before it that adds zero; its norms undo themselves on average
     (Chen et al. 2016, Net2Net, for a network with norms after each sublayer)."""
-    old = model.shape.encoder_layers
-    if count <= old:
+    layers: nn.ModuleDict = getattr(model, part)
+    if count <= len(layers):
         return model
-    weights = {n: w for n, w in model.state_dict().items() if not n.startswith("encoder.")}
-    origins = [index * old // count for index in range(count)]
+    weights = {n: w for n, w in model.state_dict().items() if not n.startswith(f"{part}.")}
+    origins = [index * len(layers) // count for index in range(count)]
     for index, origin in enumerate(origins):
-        layer = {n: w.clone() for n, w in model.encoder[f"layer_{origin}"].state_dict().items()}
+        layer = {n: w.clone() for n, w in layers[f"layer_{origin}"].state_dict().items()}
         if index and origins[index - 1] == origin:
             last = (layer["ffn.layer_norm.weight"], layer["ffn.layer_norm.bias"])
             spread = (last[0].square().mean() + last[1].var(correction=0)).sqrt()
-            for part in ("self_attention", "ffn"):
-                layer[f"{part}.linear_1.weight"].zero_()
-                layer[f"{part}.linear_1.bias"].zero_()
-                layer[f"{part}.layer_norm.weight"] = spread.expand_as(last[0]).clone()
-                layer[f"{part}.layer_norm.bias"] = last[1].mean().expand_as(last[1]).clone()
-        weights |= {f"encoder.layer_{index}.{name}": weight for name, weight in layer.items()}
+            for sublayer, adding in _ADDING.items():
+                if f"{sublayer}.{adding}.weight" in layer:
+                    layer[f"{sublayer}.{adding}.weight"].zero_()
+                    layer[f"{sublayer}.{adding}.bias"].zero_()
+                    layer[f"{sublayer}.layer_norm.weight"] = spread.expand_as(last[0]).clone()
+                    layer[f"{sublayer}.layer_norm.bias"] = last[1].mean().expand_as(last[1]).clone()
+        weights |= {f"{part}.layer_{index}.{name}": weight for name, weight in layer.items()}
+    return from_state(weights, model.shape.heads)
+
+
+def with_hidden(model: Marian, count: int) -> Marian:
+    """The model with `count` units between the two matrices of each layer.
+
+    The new ones add nothing yet: what leads to them is random, what leads from them zero
+    (Chen et al. 2016, Net2Net)."""
+    added = count - model.shape.hidden
+    if added <= 0:
+        return model
+    weights = dict(model.state_dict())
+    for name in [name for name in weights if ".ffn.linear_" in name]:
+        old = weights[name]
+        if name.endswith("0.weight"):
+            new = old.std() * torch.randn(added, old.shape[1])
+            weights[name] = torch.cat([old, new])
+        elif name.endswith(("0.bias", "1.weight")):
+            weights[name] = pad(old, (0, added))
     return from_state(weights, model.shape.heads)
 
 

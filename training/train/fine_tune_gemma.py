@@ -1,4 +1,4 @@
-"""Fine-tune a pretrained Gemma 3 on translations from English, on a CPU.
+"""Fine-tune a pretrained Gemma 3 on translations from English, on a CPU or a GPU.
 
     python -m training.train.fine_tune_gemma \\
         --base DIR --bible FILE --tatoeba FILE --out DIR
@@ -6,7 +6,8 @@
 `--base` is the folder of cut_vocabulary, or a GGUF file that export_gemma made of one: the shipped
 starter learns on from there. Its matrices stay as they are and learn low-rank additions (LoRA);
 they are in int8 where the machine multiplies that fast. `--rank 0` trains all weights instead, in
-bfloat16 where the machine computes in it. Stops by the clock, saves every three minutes and on
+bfloat16 where the machine computes in it; with `--level Q4_0` it learns to be good at that level
+(`training.models.steps`). Stops by the clock, saves every three minutes and on
 SIGTERM, goes on with `--resume`, also for a longer time than planned at first.
 At the end, and with `--merge` alone, `--out`/merged is what export_gemma takes.
 """
@@ -23,6 +24,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import sentencepiece
 import torch
@@ -36,18 +38,20 @@ from training.data import corpora
 from training.data.mixture import Utterances, mixed_pass, shares_of
 from training.data.packing import pack
 from training.gguf_export.progress import exit_code_of
-from training.models import gemma_gguf
+from training.models import gemma_gguf, steps
 from training.models.gemma_model import Gemma, GemmaShape
 from training.models.linear_loss import linear_loss
 from training.models.low_rank import LowRankGemma
 from training.train.train_gemma import Batch, Example, encode, make_batch
 from training.train.training import (
     LABEL_SMOOTHING,
+    Passes,
     Plan,
     half_precision,
     multiplies_int8,
     product_type,
     smoothed_loss,
+    to,
     train,
 )
 
@@ -105,6 +109,9 @@ def options_of(arguments: Sequence[str] | None) -> argparse.Namespace:
     add("--workers", type=int, default=1,
         help="processes of --threads each that train the same weights (%(default)s)")  # fmt: skip
     add("--threads", type=int, default=1, help="%(default)s")
+    add("--device", choices=("cpu", "cuda"), default="cpu", help="cuda takes --rank 0")
+    add("--makers", type=int, default=1, help="processes that make batches; a GPU needs about 6")
+    add("--level", choices=sorted(steps.LOWEST), default="", help="in which it will be stored")
     add("--no-compile", dest="compile", action="store_false")
     return parser.parse_args(arguments)
 
@@ -148,17 +155,19 @@ def batches(
     changes: Sequence[str] = (),
     *,
     back: float = 0.0,
+    part: float = 1.0,
 ) -> Iterator[Batch]:
     """Batches without end, every pass newly mixed; pairs longer than a row are left out.
 
-    `back` is the share of the pairs that are asked the other way round, into English."""
+    `back` is the share of the pairs that are asked the other way round, into English; `part` is
+    how much of a pass is mixed at once, so that several makers need not each begin with a whole."""
     utterances = Utterances(join_share=JOIN_SHARE)
     while True:
         examples = []
         for split in splits:
             usual = SHARES if split.target == corpora.SPANISH else OTHER_SHARES
-            shares = shares_of(changes, usual)
-            mixed = mixed_pass(split, rng, utterances, REFERENCES, shares)
+            shares = {name: share * part for name, share in shares_of(changes, usual).items()}
+            mixed = mixed_pass(split, rng, utterances, int(REFERENCES * part), shares)
             onward, turned = [], []
             for english, other in mixed:
                 if rng.random() < back and not english.islower():
@@ -239,7 +248,7 @@ def predicted(model: Gemma | LowRankGemma, batch: Batch) -> Tensor:
     """
     if isinstance(model, LowRankGemma):
         return model.logits(model(batch.rows).flatten(0, 1)[batch.at])
-    with half_precision("cpu"):
+    with half_precision(batch.at.device.type):
         return model.logits(model(batch.rows).flatten(0, 1)[batch.at])
 
 
@@ -247,10 +256,11 @@ def loss_of(model: Gemma | LowRankGemma, batch: Batch) -> Tensor:
     """Mean smoothed loss of what is predicted."""
     if isinstance(model, LowRankGemma):
         return smoothed_loss(predicted(model, batch), batch.targets, batch.weights)
-    with half_precision("cpu"):
+    device = batch.at.device.type
+    with half_precision(device):
         hidden = model(batch.rows).flatten(0, 1)[batch.at]
     table = model.embeddings.weight
-    return linear_loss(hidden, table, batch.targets, LABEL_SMOOTHING, product_type("cpu"))
+    return linear_loss(hidden, table, batch.targets, LABEL_SMOOTHING, product_type(device))
 
 
 def follow(
@@ -269,6 +279,14 @@ def follow(
         for block in model.blocks:  # one layer is compiled, all are alike
             block.compile(dynamic=False)
     sets = held_out(splits, tokenizer, options.rows) if plan.leads else {}
+    sets = {name: [to(batch, options.device) for batch in found] for name, found in sets.items()}
+    passes = Passes(
+        lambda rng: batches(
+            splits, tokenizer, rng, options.rows, options.shares,
+            back=options.back, part=1 / options.makers,
+        ),
+        options.makers,
+    )  # fmt: skip
     learning = [each for each in model.parameters() if each.requires_grad]
     stepper = torch.optim.AdamW(
         learning, lr=options.rate, betas=(0.9, 0.98), weight_decay=0.0, fused=True
@@ -276,9 +294,7 @@ def follow(
     train(
         model,
         [stepper],
-        batches=lambda rng: batches(
-            splits, tokenizer, rng, options.rows, options.shares, back=options.back
-        ),
+        batches=lambda rng: (to(batch, options.device) for batch in passes(rng)),
         loss_of=lambda batch: loss_of(model, batch),
         evaluate=lambda: "held-out loss " + json.dumps(losses(model, sets)),
         plan=plan,
@@ -288,10 +304,18 @@ def follow(
 def run(options: argparse.Namespace, splits: Sequence[corpora.Split]) -> None:
     """Train, with all workers. Raises StarkError."""
     base, tokenizer = load_base(options.base)
+    if options.level and options.base.is_file():
+        chance = torch.Generator().manual_seed(1)
+        stored = gemma_gguf.level_of(options.base)
+        for parameter in base.parameters():
+            if stored and parameter.ndim == 2:
+                parameter.data = steps.scattered(parameter.data, stored, chance)
     model = prepare(base, options)
     elapsed_s = restore(model, options.out)["elapsed_s"] if options.resume else 0.0
-    for parameter in model.parameters():
-        parameter.data.share_memory_()
+    if options.device == "cpu":
+        for parameter in model.parameters():
+            parameter.data.share_memory_()
+    model.to(options.device)
     learning = sum(each.numel() for each in model.parameters() if each.requires_grad)
     frozen = sum(tensor.numel() for tensor in base.state_dict().values())
     sizes = {s.target: {name: len(p) for name, p in s.training.items()} for s in splits}
@@ -302,6 +326,7 @@ def run(options: argparse.Namespace, splits: Sequence[corpora.Split]) -> None:
         options.evaluate_minutes,
         options.resume,
         steps=options.steps,
+        level=options.level,
     )
     # Forked, so that the frozen matrices are not copied into shared memory, of which a container
     # often has only 64 MB; no thread runs yet.
@@ -327,11 +352,13 @@ def run(options: argparse.Namespace, splits: Sequence[corpora.Split]) -> None:
             other.join()
 
 
-def restore(model: nn.Module, folder: Path) -> dict[str, float]:
-    """Load the last checkpoint's weights; return its step, time and loss. Raises ModelError."""
+def restore(model: nn.Module, folder: Path) -> dict[str, Any]:
+    """Load the last checkpoint's weights; return its step, time, loss and level.
+
+    Raises ModelError."""
     path = folder / "checkpoint.pt"
     try:
-        saved = torch.load(path, weights_only=True)
+        saved = torch.load(path, weights_only=True, map_location="cpu")
         model.load_state_dict(saved["model"])
     except (OSError, RuntimeError, KeyError, EOFError) as error:
         raise ModelError(
@@ -339,7 +366,7 @@ def restore(model: nn.Module, folder: Path) -> dict[str, float]:
             f"{path} cannot be gone on from: {error}.",
             "Give the same --base and --rank as before, or begin anew without --resume.",
         ) from error
-    return {name: saved[name] for name in ("step", "elapsed_s", "loss")}
+    return {name: saved[name] for name in ("step", "elapsed_s", "loss", "level")}
 
 
 def merge(options: argparse.Namespace, splits: Sequence[corpora.Split]) -> None:
@@ -352,7 +379,8 @@ def merge(options: argparse.Namespace, splits: Sequence[corpora.Split]) -> None:
         model.merge_into(merged)
     else:
         merged = model
-    after = losses(merged, held_out(splits, tokenizer))
+    with steps.held_to(merged, figures["level"]):
+        after = losses(merged, held_out(splits, tokenizer))
     if not all(math.isfinite(value) for value in after.values()):
         raise ModelError("training-diverged", f"The merged model is broken: {after}.", "")
     folder = options.out / "merged"

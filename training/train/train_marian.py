@@ -27,7 +27,14 @@ from torch import Tensor
 
 from pipeline.core.errors import ModelError
 from training.data import corpora, pieces
-from training.data.mixture import SENTENCES, SHARES, Utterances, mixed_pass, shares_of
+from training.data.mixture import (
+    REFERENCES,
+    SENTENCES,
+    SHARES,
+    Utterances,
+    mixed_pass,
+    shares_of,
+)
 from training.data.packing import Packed, lay_out, pack
 from training.evaluate.development import Development
 from training.models.marian_model import (
@@ -35,9 +42,11 @@ from training.models.marian_model import (
     MarianShape,
     from_ctranslate2,
     from_state,
-    with_encoder_layers,
+    with_hidden,
+    with_layers,
 )
 from training.train.training import (
+    Passes,
     Plan,
     half_precision,
     optimizers,
@@ -50,6 +59,7 @@ from training.train.training import (
 # One static shape, because each is compiled for a minute; longer pairs are left out.
 ROW_TOKENS = 96
 ROWS = 40
+"""Of a step on a CPU; a GPU has room for some hundreds."""
 DEV_LENGTH = 80
 
 Example = tuple[list[int], list[int]]
@@ -94,19 +104,23 @@ def batches(
     rng: random.Random,
     utterances: Utterances = SENTENCES,
     shares: Mapping[str, float] = SHARES,
+    *,
+    row_count: int = ROWS,
+    part: float = 1.0,
 ) -> Iterator[Batch]:
-    """Batches without end, every pass newly mixed."""
+    """Batches without end, every pass newly mixed, `part` of it at once."""
+    shares = {name: share * part for name, share in shares.items()}
     count = 0
     while True:
         examples: list[Example] = []
         for split in splits:
-            mixed = mixed_pass(split, rng, utterances, shares=shares)
+            mixed = mixed_pass(split, rng, utterances, int(REFERENCES * part), shares)
             examples += encode(processor, mixed, split.target)
         rows = pack((e for e in examples if longest(e) <= ROW_TOKENS), longest, ROW_TOKENS)
         if not rows:
             raise ModelError("corpora-empty", "The corpora hold no pair to train on.", "")
         # A church's first mix may fill less than one batch. All batches have one shape.
-        count = count or min(ROWS, len(rows))
+        count = count or min(row_count, len(rows))
         rows *= math.ceil(count / len(rows))
         rng.shuffle(rows)
         for first in range(0, len(rows) - count + 1, count):
@@ -165,6 +179,14 @@ def main() -> None:
     options.add_argument(
         "--encoder-layers", type=int, default=0, help="more than --init has: it grows deeper"
     )
+    options.add_argument("--decoder-layers", type=int, default=0, help="likewise")
+    options.add_argument(
+        "--hidden", type=int, default=0, help="more units between the two matrices of each layer"
+    )
+    options.add_argument("--rows", type=int, default=ROWS, help="of a step (%(default)s)")
+    options.add_argument(
+        "--makers", type=int, default=1, help="processes that make batches; a GPU needs about 6"
+    )
     options.add_argument(
         "--shares", nargs="+", default=[], metavar="SOURCE=SHARE",
         help="how often a pass takes a source, such as talk=2 tatoeba=.1 (see data/mixture.py)"
@@ -197,12 +219,17 @@ def main() -> None:
 
     if not args.resume:
         print(f"before training: {evaluate()}", flush=True)
+    passes = Passes(
+        lambda rng: batches(
+            splits, processor, rng, utterances, shares,
+            row_count=args.rows, part=1 / args.makers,
+        ),
+        args.makers,
+    )  # fmt: skip
     train(
         model,
         optimizers(model, "layer_", args.muon_rate, args.adam_rate, goes_on=args.init is not None),
-        batches=lambda rng: (
-            to(batch, args.device) for batch in batches(splits, processor, rng, utterances, shares)
-        ),
+        batches=lambda rng: (to(batch, args.device) for batch in passes(rng)),
         loss_of=torch.compile(loss, dynamic=False) if args.compile else loss,
         evaluate=evaluate,
         plan=Plan(args.out, args.minutes, args.evaluate_minutes, args.resume, steps=args.steps),
@@ -225,7 +252,9 @@ def prepare(
             pieces.add_language(vocabulary, split.target, (), 0)
         processor = sentencepiece.SentencePieceProcessor(model_file=str(vocabulary))
         return Marian(MarianShape(processor.vocab_size())), processor
-    model = with_encoder_layers(from_ctranslate2(args.init), args.encoder_layers)
+    model = with_layers(from_ctranslate2(args.init), "encoder", args.encoder_layers)
+    model = with_layers(model, "decoder", args.decoder_layers)
+    model = with_hidden(model, args.hidden)
     processor, replaced = pieces.add_bytes(args.init / "source.spm", vocabulary)
     with torch.no_grad():
         table = model.embeddings.weight

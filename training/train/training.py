@@ -19,10 +19,12 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.utils.data import DataLoader, IterableDataset, get_worker_info
 from tqdm import tqdm
 
 from pipeline.core.errors import ModelError
 from training.data import corpora
+from training.models import steps
 
 WARM_UP = 0.02
 LAST_RATE = 0.01
@@ -106,6 +108,8 @@ class Plan:
     """Share of the peak rate at a progress from 0 to 1."""
     steps: int = 0
     """Ends after so many, earlier runs counted, if time is not over before; 0 is by time alone."""
+    level: str = ""
+    """What the model learns to be good at: a level of `models.steps`, or "" for what it is."""
 
     def progress(self, elapsed_s: float, step: int) -> float:
         """Return how much of the training is done, 0..1 and above."""
@@ -142,6 +146,29 @@ def multiplies_int8() -> bool:
     PyTorch's int8 product takes a quarter of the time with AVX-512 VNNI, 20 times as long without.
     """
     return bool(torch.cpu.get_capabilities().get("avx512_vnni"))
+
+
+class Passes(IterableDataset[Any]):  # type: ignore[misc]  # torch.utils.data has no types
+    """Batches that `makers` processes make side by side, each of another seed.
+
+    A GPU learns faster than one process mixes, so one maker is none of them: the trainer itself.
+    """
+
+    def __init__(self, make: Callable[[random.Random], Iterator[Any]], makers: int) -> None:
+        super().__init__()
+        self._make, self._makers = make, makers
+
+    def __call__(self, rng: random.Random) -> Iterator[Any]:
+        """Yield batches without end."""
+        if self._makers == 1:
+            return self._make(rng)
+        self._seed = rng.randrange(2**30)
+        return iter(DataLoader(self, batch_size=None, num_workers=self._makers, prefetch_factor=8))
+
+    def __iter__(self) -> Iterator[Any]:
+        """Yield what one of the processes makes."""
+        worker = get_worker_info()
+        return self._make(random.Random(self._seed + (worker.id if worker else 0)))
 
 
 def to(batch: Any, device: str) -> Any:
@@ -185,7 +212,12 @@ def train(
 
     def save() -> None:
         state = {"model": model.state_dict(), "optimizers": [s.state_dict() for s in steppers]}
-        _save(checkpoint, state | {"elapsed_s": elapsed_s, "step": step, "loss": average})
+        figures = {"elapsed_s": elapsed_s, "step": step, "loss": average, "level": plan.level}
+        _save(checkpoint, state | figures)
+
+    def as_stored() -> str:
+        with steps.held_to(model, plan.level):
+            return evaluate()
 
     torch.manual_seed(plan.seed + step)
     stop = _StopFlag()
@@ -198,10 +230,11 @@ def train(
             break
         for group, rate in zip(groups, rates, strict=True):
             group["lr"] = rate * plan.rates(progress)
-        loss = loss_of(batch)
-        if not torch.isfinite(loss):
-            raise _diverged(step, checkpoint)
-        loss.backward()
+        with steps.held_to(model, plan.level):
+            loss = loss_of(batch)
+            if not torch.isfinite(loss):
+                raise _diverged(step, checkpoint)
+            loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), plan.clip)
         for stepper in steppers:
             stepper.step()
@@ -214,10 +247,10 @@ def train(
         if elapsed_s - saved_at >= SAVE_S:
             save()
             saved_at = elapsed_s
-        log.tell(elapsed_s, step, average, evaluate)
+        log.tell(elapsed_s, step, average, as_stored)
     if plan.leads:
         save()
-        print(f"stopped at {elapsed_s / 60:.1f} min, step {step}: {evaluate()}", flush=True)
+        print(f"stopped at {elapsed_s / 60:.1f} min, step {step}: {as_stored()}", flush=True)
 
 
 class _Log:
