@@ -40,12 +40,13 @@ class SelfAttention(nn.Module):
         self.linear_0 = nn.Linear(shape.width, 3 * shape.width)
         self.linear_1 = nn.Linear(shape.width, shape.width)
         self.layer_norm = nn.LayerNorm(shape.width)
+        self.dropout = nn.Dropout(0.0)
 
     def forward(self, x: Tensor, hidden_from: Tensor) -> Tensor:
         """x (batch, length, width); `hidden_from` is true where a key must not be seen."""
         q, k, v = self.linear_0(x).chunk(3, -1)
         out = self.linear_1(attend(q, k, v, hidden_from, self.heads))
-        return self.layer_norm((x + out).float())
+        return self.layer_norm((x + self.dropout(out)).float())
 
 
 class EncoderAttention(nn.Module):
@@ -58,12 +59,13 @@ class EncoderAttention(nn.Module):
         self.linear_1 = nn.Linear(shape.width, 2 * shape.width)
         self.linear_2 = nn.Linear(shape.width, shape.width)
         self.layer_norm = nn.LayerNorm(shape.width)
+        self.dropout = nn.Dropout(0.0)
 
     def forward(self, x: Tensor, memory: Tensor, hidden_from: Tensor) -> Tensor:
         """x (batch, m, width) attends to memory (batch, n, width)."""
         k, v = self.linear_1(memory).chunk(2, -1)
         out = self.linear_2(attend(self.linear_0(x), k, v, hidden_from, self.heads))
-        return self.layer_norm((x + out).float())
+        return self.layer_norm((x + self.dropout(out)).float())
 
 
 def attend(q: Tensor, k: Tensor, v: Tensor, hidden_from: Tensor, heads: int) -> Tensor:
@@ -82,10 +84,12 @@ class Feed(nn.Module):
         self.linear_0 = nn.Linear(shape.width, shape.hidden)
         self.linear_1 = nn.Linear(shape.hidden, shape.width)
         self.layer_norm = nn.LayerNorm(shape.width)
+        self.dropout = nn.Dropout(0.0)
 
     def forward(self, x: Tensor) -> Tensor:
         """x (batch, length, width) to the same shape."""
-        return self.layer_norm((x + self.linear_1(silu(self.linear_0(x)))).float())
+        out = self.linear_1(silu(self.linear_0(x)))
+        return self.layer_norm((x + self.dropout(out)).float())
 
 
 class EncoderLayer(nn.Module):

@@ -183,6 +183,13 @@ def main() -> None:
     options.add_argument(
         "--hidden", type=int, default=0, help="more units between the two matrices of each layer"
     )
+    options.add_argument(
+        "--dropout",
+        type=float,
+        default=0.0,
+        help="share of each layer's work that is left out, "
+        "which many passes over the same sentences need (%(default)s)",
+    )
     options.add_argument("--rows", type=int, default=ROWS, help="of a step (%(default)s)")
     options.add_argument(
         "--makers", type=int, default=1, help="processes that make batches; a GPU needs about 6"
@@ -198,6 +205,9 @@ def main() -> None:
     splits = corpora.splits_of(args)
     model, processor = prepare(args, splits)
     model.to(args.device)
+    for part in model.modules():
+        if isinstance(part, torch.nn.Dropout):
+            part.p = args.dropout
     count = sum(p.numel() for p in model.parameters())
     sizes = {s.target: {name: len(p) for name, p in s.training.items()} for s in splits}
     print(f"{count / 1e6:.2f} M parameters, training pairs: {sizes}", flush=True)
@@ -208,6 +218,7 @@ def main() -> None:
 
     def evaluate() -> str:
         lines = []
+        model.eval()
         for target, development in developments.items():
             examples = encode(processor, development.pairs, target)
             batch = make_batch([[e] for e in examples], max(map(longest, examples)))
@@ -215,6 +226,7 @@ def main() -> None:
                 value = loss(to(batch, args.device)).item()
             answers = greedy(model, processor, development.english, target)
             lines.append(f"{target} {development.line(value, answers)}")
+        model.train()
         return "\n  ".join(lines)
 
     if not args.resume:
