@@ -93,9 +93,7 @@ def main() -> None:
     print(f"checkpoint: {saved['elapsed_s'] / 60:.1f} minutes, step {saved['step']}")
     shape = GemmaShape(**json.loads((options.model / "shape.json").read_text()))
     weights = saved["model"]
-    if saved.get("level"):
-        weights = steps.on_steps(weights, saved["level"])
-    elif options.again is not None and (level := gemma_gguf.level_of(options.again)):
+    if options.again is not None and (level := gemma_gguf.level_of(options.again)):
         # What a small training adds is mostly less than half a step: rounding to the nearest one
         # takes it all away again.
         weights = steps.on_steps(weights, level, torch.Generator().manual_seed(_SEED))

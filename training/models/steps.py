@@ -16,40 +16,35 @@ from torch import Tensor, nn
 _BLOCK = 32
 LOWEST: Mapping[str, int] = MappingProxyType({"Q5_0": -16, "Q4_0": -8})
 """Level -> its lowest multiple; the highest is one less than its opposite."""
+_SHARES = (1.0, 0.95, 0.9, 0.85, 0.8)
+"""Of a block's largest weight: as much of it may be stored, so that the others are finer."""
 
 
-def rounded(matrix: Tensor, level: str, chance: torch.Generator | None = None) -> Tensor:
+def rounded(
+    matrix: Tensor,
+    level: str,
+    *,
+    share: Tensor | float = 1.0,
+    chance: torch.Generator | None = None,
+) -> Tensor:
     """Return a matrix, whose rows are whole blocks, on the steps of `level`.
 
     Each weight goes to the nearest step, or with `chance` up or down in proportion to where it
     lies: the sums of a matrix keep what is less than half a step (stochastic rounding, Gupta et
-    al. 2015, arXiv:1502.02551).
+    al. 2015, arXiv:1502.02551). `share` (blocks, 1) is how much of each block's largest is kept.
     """
     lowest = LOWEST[level]
     blocks = matrix.float().reshape(-1, _BLOCK)
-    place = blocks.abs().argmax(1, keepdim=True)
-    step = blocks.gather(1, place) / lowest
+    high, low = blocks.amax(1, keepdim=True), blocks.amin(1, keepdim=True)
+    step = torch.where(high > -low, high, low) * share / lowest
     step = torch.where(step == 0, torch.ones_like(step), step)
     multiples = blocks / step
     if chance is not None:
         # The farthest stays the farthest, or the file would be written with another step.
         shift = torch.rand(blocks.shape, generator=chance) - 0.5
-        multiples += shift.scatter_(1, place, 0.0)
-    multiples = multiples.round().clamp(lowest, -lowest - 1)
-    return (multiples * step.half().float()).reshape(matrix.shape)
-
-
-def scattered(matrix: Tensor, level: str, chance: torch.Generator) -> Tensor:
-    """Return a matrix that lies on the steps of `level`, each weight half a step around its own.
-
-    Otherwise half of the weights of a Q5_0 are halfway between two steps of Q4_0, and the first
-    step of a training at that level turns all of them over at once.
-    """
-    blocks = matrix.float().reshape(-1, _BLOCK)
-    step = blocks.abs().amax(1, keepdim=True) / LOWEST[level]
-    return (blocks + step * (torch.rand(blocks.shape, generator=chance) - 0.5)).reshape(
-        matrix.shape
-    )
+        multiples += shift.scatter_(1, blocks.abs().argmax(1, keepdim=True), 0.0)
+    multiples = multiples.round_().clamp_(lowest, -lowest - 1)
+    return multiples.mul_(step.half().float()).reshape(matrix.shape)
 
 
 def on_steps(
@@ -57,30 +52,52 @@ def on_steps(
 ) -> dict[str, Tensor]:
     """Return a model's weights with its matrices on the steps of `level`; the rest as it is."""
     return {
-        name: rounded(tensor, level, chance) if tensor.ndim == 2 else tensor
+        name: rounded(tensor, level, chance=chance) if tensor.ndim == 2 else tensor
         for name, tensor in weights.items()
     }
 
 
-@contextmanager
-def held_to(model: nn.Module, level: str) -> Iterator[None]:
-    """Let the matrices lie on the steps of `level` while a loss and its gradients are computed.
+class Storing:
+    """A model as it is when it is stored at `level`, "" for as it is.
 
-    Afterwards they are as fine as before, and the step is taken there: a model learns to be good
-    as it will be stored (straight-through estimation, Bengio et al. 2013, arXiv:1308.3432; for
-    whole models Jacob et al. 2018, arXiv:1712.05877). Without a level nothing is done.
+    The share of each block is chosen once, where rounding changes least: a block that changed it
+    while the model learns would turn over half of its weights. `shares` are those of an earlier
+    training.
     """
-    matrices = [each for each in model.parameters() if each.ndim == 2] if level else []
-    if not matrices:
-        yield
-        return
-    with torch.no_grad():  # all of them at once: a GPU would spend longer on 130 small steps
-        fine = torch.cat([each.reshape(-1, _BLOCK) for each in matrices])
-        _fill(matrices, rounded(fine, level))
-    try:
-        yield
-    finally:
-        _fill(matrices, fine)
+
+    def __init__(self, model: nn.Module, level: str, shares: Tensor | None = None) -> None:
+        self.level = level
+        self._matrices = [each for each in model.parameters() if each.ndim == 2] if level else []
+        self.shares = shares
+        if self._matrices and shares is None:
+            found = [best_shares(each.detach(), level) for each in self._matrices]
+            self.shares = torch.cat(found)
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Let the matrices lie on their steps while a loss and its gradients are computed.
+
+        Afterwards they are as fine as before, and the step of the training is taken there: the
+        model learns to be good as it will be stored (straight-through estimation, Bengio et al.
+        2013, arXiv:1308.3432; for whole models Jacob et al. 2018, arXiv:1712.05877).
+        """
+        if self.shares is None:
+            yield
+            return
+        with torch.no_grad():  # all at once: a GPU would spend longer on 130 small products
+            fine = torch.cat([each.reshape(-1, _BLOCK) for each in self._matrices])
+            _fill(self._matrices, rounded(fine, self.level, share=self.shares.to(fine.device)))
+        try:
+            yield
+        finally:
+            _fill(self._matrices, fine)
+
+
+def best_shares(matrix: Tensor, level: str) -> Tensor:
+    """Return the share (blocks, 1) for each block of a matrix with which rounding changes least."""
+    blocks = matrix.float().reshape(-1, _BLOCK)
+    errors = [(rounded(blocks, level, share=share) - blocks).square_().sum(1) for share in _SHARES]
+    return torch.tensor(_SHARES, device=blocks.device)[torch.stack(errors).argmin(0)][:, None]
 
 
 def _fill(matrices: Sequence[Tensor], blocks: Tensor) -> None:

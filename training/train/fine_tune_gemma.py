@@ -304,12 +304,6 @@ def follow(
 def run(options: argparse.Namespace, splits: Sequence[corpora.Split]) -> None:
     """Train, with all workers. Raises StarkError."""
     base, tokenizer = load_base(options.base)
-    if options.level and options.base.is_file():
-        chance = torch.Generator().manual_seed(1)
-        stored = gemma_gguf.level_of(options.base)
-        for parameter in base.parameters():
-            if stored and parameter.ndim == 2:
-                parameter.data = steps.scattered(parameter.data, stored, chance)
     model = prepare(base, options)
     elapsed_s = restore(model, options.out)["elapsed_s"] if options.resume else 0.0
     if options.device == "cpu":
@@ -353,7 +347,7 @@ def run(options: argparse.Namespace, splits: Sequence[corpora.Split]) -> None:
 
 
 def restore(model: nn.Module, folder: Path) -> dict[str, Any]:
-    """Load the last checkpoint's weights; return its step, time, loss and level.
+    """Load the last checkpoint's weights; return its step, time, loss, level and shares.
 
     Raises ModelError."""
     path = folder / "checkpoint.pt"
@@ -366,7 +360,8 @@ def restore(model: nn.Module, folder: Path) -> dict[str, Any]:
             f"{path} cannot be gone on from: {error}.",
             "Give the same --base and --rank as before, or begin anew without --resume.",
         ) from error
-    return {name: saved[name] for name in ("step", "elapsed_s", "loss", "level")}
+    named = ("step", "elapsed_s", "loss", "level", "shares")
+    return {name: saved.get(name) for name in named}
 
 
 def merge(options: argparse.Namespace, splits: Sequence[corpora.Split]) -> None:
@@ -379,13 +374,15 @@ def merge(options: argparse.Namespace, splits: Sequence[corpora.Split]) -> None:
         model.merge_into(merged)
     else:
         merged = model
-    with steps.held_to(merged, figures["level"]):
+    storing = steps.Storing(merged, figures.pop("level") or "", figures.pop("shares"))
+    with storing.held():
         after = losses(merged, held_out(splits, tokenizer))
+        weights = {name: tensor.clone() for name, tensor in merged.state_dict().items()}
     if not all(math.isfinite(value) for value in after.values()):
         raise ModelError("training-diverged", f"The merged model is broken: {after}.", "")
     folder = options.out / "merged"
     folder.mkdir(parents=True, exist_ok=True)
-    state = {"model": merged.state_dict(), **figures}
+    state = {"model": weights, **figures}
     torch.save(state, folder / "checkpoint.new")
     (folder / "checkpoint.new").replace(folder / "checkpoint.pt")
     sizes = json.dumps(merged.shape.as_dict(), indent=2)

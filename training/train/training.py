@@ -197,26 +197,25 @@ def train(
     plan.directory.mkdir(parents=True, exist_ok=True)
     checkpoint = plan.directory / "checkpoint.pt"
     elapsed_s, step, average = plan.elapsed_s, 0, 0.0
+    shares = None
     groups = [group for stepper in steppers for group in stepper.param_groups]
     rates = [group["lr"] for group in groups]
     if plan.resume:
-        saved = torch.load(checkpoint, weights_only=False, map_location="cpu")
-        model.load_state_dict(saved["model"])
-        # Another machine's optimizers may be others (see `optimizers`): moments begin anew then.
-        if len(saved["optimizers"]) == len(steppers):
-            for stepper, state in zip(steppers, saved["optimizers"], strict=True):
-                stepper.load_state_dict(state)
+        saved = _take_up(checkpoint, model, steppers)
         elapsed_s, step, average = saved["elapsed_s"], saved["step"], saved["loss"]
+        shares = saved.get("shares")
     # What was loaded has the rates of the earlier run; who resumes may have chosen others.
     groups = [group for stepper in steppers for group in stepper.param_groups]
+    storing = steps.Storing(model, plan.level, shares)
 
     def save() -> None:
         state = {"model": model.state_dict(), "optimizers": [s.state_dict() for s in steppers]}
-        figures = {"elapsed_s": elapsed_s, "step": step, "loss": average, "level": plan.level}
+        figures: dict[str, Any] = {"elapsed_s": elapsed_s, "step": step, "loss": average}
+        figures |= {"level": storing.level, "shares": storing.shares}
         _save(checkpoint, state | figures)
 
     def as_stored() -> str:
-        with steps.held_to(model, plan.level):
+        with storing.held():
             return evaluate()
 
     torch.manual_seed(plan.seed + step)
@@ -230,7 +229,7 @@ def train(
             break
         for group, rate in zip(groups, rates, strict=True):
             group["lr"] = rate * plan.rates(progress)
-        with steps.held_to(model, plan.level):
+        with storing.held():
             loss = loss_of(batch)
             if not torch.isfinite(loss):
                 raise _diverged(step, checkpoint)
@@ -277,6 +276,19 @@ class _Log:
         if elapsed_s - self._evaluated >= 60 * self._plan.evaluate_minutes:
             print(f"evaluation at {elapsed_s / 60:.1f} min: {evaluate()}", flush=True)
             self._evaluated = elapsed_s
+
+
+def _take_up(
+    checkpoint: Path, model: nn.Module, steppers: list[torch.optim.Optimizer]
+) -> dict[str, Any]:
+    """Load weights and moments; return all that was saved."""
+    saved: dict[str, Any] = torch.load(checkpoint, weights_only=False, map_location="cpu")
+    model.load_state_dict(saved["model"])
+    # Another machine's optimizers may be others (see `optimizers`): moments begin anew then.
+    if len(saved["optimizers"]) == len(steppers):
+        for stepper, state in zip(steppers, saved["optimizers"], strict=True):
+            stepper.load_state_dict(state)
+    return saved
 
 
 def _save(path: Path, state: dict[str, Any]) -> None:
