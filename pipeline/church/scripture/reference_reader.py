@@ -114,35 +114,63 @@ class Reader:
         if number is None:
             return None
         verse = self._verse(end)
-        # "Chapter 3, verse 16 of John": the verse may stand before the book.
-        book = self._book_of(verse.end if verse else end)
+        # "Chapter 3, verses 16 and 17 of John": the verses may stand before the book.
+        last, end = self._last(verse.value, verse.end) if verse else (0, end)
+        book = self._book_of(end)
         if book is None:
             return None
         if verse is None:
             return self._with_verse(book[0].number, number.value, at, book[1])
-        return self._valid(Reference(book[0].number, number.value, verse.value), at, book[1])
+        return self._valid(Reference(book[0].number, number.value, verse.value, last), at, book[1])
 
     def _verse_first(self, at: int) -> _Found | None:
-        """Read "verse sixteen of John chapter three", "verses 4 to 8 of chapter 13 of Romans"."""
+        """Read "verse sixteen of John chapter three", "the third verse of chapter 13 of Romans"."""
         words = self._words
-        number = self._number(at + 1) if self._word(at) in words.verse else None
-        if number is None:
+        found = self._verses(at)
+        if found is None:
             return None
-        last, end = self._last(number.value, number.end, is_plural=self._is_plural(at))
-        if self._word(end) not in words.of or not self._is_light(end - 1):
+        verse, last, end = found
+        # "Verse 16, chapter 3 of John": here a comma does for "of".
+        if self._word(end) not in words.of | words.chapter or not self._is_light(end - 1):
             return None
         whole = self._chapter_first(self._past(end, words.of | words.articles))
-        if whole is None:
-            book = self._book_of(end)
-            place = self._place(book[0], book[1]) if book else None
-            if book is None or place is None or place.verse:
-                return None
-            whole = _Found(Reference(book[0].number, place.chapter), at, place.end, False)
+        whole = whole or self._chapter_of(end)
         # With a verse of its own the chapter is another reference, and the first verse is not its.
-        if whole.reference.verse:
+        if whole is None or whole.reference.verse:
             return None
-        reference = replace(whole.reference, verse=number.value, last=last)
-        return self._valid(reference, at, whole.end)
+        return self._valid(replace(whole.reference, verse=verse, last=last), at, whole.end)
+
+    def _verses(self, at: int) -> tuple[int, int, int] | None:
+        """Read "verses 4 to 8", "the third and fourth verses": first, last or 0, token behind."""
+        words = self._words
+        if self._word(at) in words.verse:
+            number = self._number(at + 1)
+            if number is None:
+                return None
+            is_plural = self._is_plural(at)
+            return number.value, *self._last(number.value, number.end, is_plural=is_plural)
+        number = self._number(at)
+        if number is None or not number.ordinal:
+            return None
+        last, end = self._last(number.value, number.end, is_plural=True)
+        # "The second, third and fifth verses": with one number a plural lacks what stands before.
+        if self._word(end) not in words.verse or (self._is_plural(end) and not last):
+            return None
+        return number.value, last, end + 1
+
+    def _chapter_of(self, at: int) -> _Found | None:
+        """Read "of John chapter three", "of Psalm 23", and "of Jude", which is one chapter."""
+        book = self._book_of(at)
+        if book is None:
+            return None
+        name, end = book
+        place = self._place(name, end)
+        if place:
+            reference = Reference(name.number, place.chapter, place.verse)
+            return _Found(reference, at, place.end, book_first=False)
+        if chapters(name.number) > 1:
+            return None
+        return _Found(Reference(name.number, 1), at, end, book_first=False)
 
     def _with_verse(self, book: int, chapter: int, first: int, end: int) -> _Found | None:
         """Return a chapter that was said first, with the verse that may follow."""
@@ -317,7 +345,7 @@ class Reader:
         at += self._word(at) == words.both
         if self._word(at) in words.verse:
             return self._number(at + 1)
-        number = self._number(at + 1) if self._word(at) in words.articles else None
+        number = self._number(at + (self._word(at) in words.articles))
         if number and number.ordinal and self._word(number.end) in words.verse:
             return Number(number.value, number.end + 1)
         return None
@@ -328,14 +356,17 @@ class Reader:
             return reference, end
         # A last verse that the chapter has not is no part of the reference; the first verse is.
         most = verses(reference.book, reference.chapter)
-        is_plural = any(self._is_plural(at) for at in range(max(0, end - 3), end))
-        last, after = self._last(reference.verse, end, is_plural=is_plural)
+        last, after = self._last(reference.verse, end)
         if not reference.verse < last <= most:
             return reference, end
         return replace(reference, last=last), after
 
-    def _last(self, verse: int, end: int, *, is_plural: bool) -> tuple[int, int]:
-        """Return the last verse and where it ends, 0 and `end` where none is said."""
+    def _last(self, verse: int, end: int, *, is_plural: bool = False) -> tuple[int, int]:
+        """Return the last verse and where it ends, 0 and `end` where none is said.
+
+        `is_plural`: more than one verse is told of, also where "verses" does not stand before.
+        """
+        is_plural = is_plural or any(self._is_plural(at) for at in range(max(0, end - 3), end))
         if end >= len(self._tokens):
             return 0, end
         words, at = self._words, end

@@ -138,3 +138,68 @@ def test_what_is_said_and_recognized_is_read(name: str) -> None:
 )
 def test_forms_of_preachers_and_recognizers(text: str, wanted: str) -> None:
     assert found(text, "en") == wanted
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("chapter 3 verses 16 and 17 of John", "John 3:16-17"),
+        ("chapter three, verses 16 through 18 of the Gospel of John", "John 3:16-18"),
+        ("the third chapter, verses 16-18 of John", "John 3:16-18"),
+        ("the 28th verse of the eighth chapter of the book of Romans", "Romans 8:28"),
+        ("the sixteenth and seventeenth verses of John chapter 3", "John 3:16-17"),
+        ("the first verse of the twenty-third psalm", "Psalm 23:1"),
+        ("verses 16 and 17, chapter 3 of John", "John 3:16-17"),
+        ("third chapter, sixteenth verse of John", "John 3:16"),
+        ("Psalm 23, first verse", "Psalm 23:1"),
+        ("verse 3 of the letter of Jude, the sixth verse of 2 John", "Jude 3; 2 John 6"),
+        ("verses one hundred five and one hundred six of Psalm 119", "Psalm 119:105-106"),
+    ],
+)
+def test_verses_and_chapters_stand_in_any_order_before_the_book(text: str, wanted: str) -> None:
+    assert found(f"Read {text} today.", "en") == wanted
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("chapter 3 verses 16 and 99 of John", ""),
+        ("chapter 3, verses 16 and 18 of John", ""),
+        ("chapter 3 verses 16 and 17 of the constitution", ""),
+        ("chapter 3 verses 16 and 17. Of John we know little", ""),
+        ("the sixteenth verse of the third chapter. John said so", ""),
+        ("the second, third and fifth verses of John", ""),
+        ("the first two verses of Psalm 23", "Psalm 23"),
+        ("the last verse of Psalm 23", "Psalm 23"),
+        ("the third verse of John", ""),
+        ("the third verse of Hey Jude", ""),
+        ("verse 3 of Jude's song", ""),
+        ("the first verse of Mark's second song", ""),
+        ("verse 16, chapter 3 of the constitution", ""),
+        ("verse 30 of Jude", ""),
+    ],
+)
+def test_verses_of_something_else_are_no_reference(text: str, wanted: str) -> None:
+    assert found(f"We know {text}.", "en") == wanted
+
+
+@pytest.mark.parametrize(
+    ("lang", "text", "wanted"),
+    [
+        ("es", "el capítulo 3, versículos 16 al 18 del Evangelio de Juan", "Juan 3:16-18"),
+        ("es", "el tercer versículo del capítulo 8 de Romanos", "Romanos 8:3"),
+        ("es", "los primeros versículos del Salmo 23", "Salmo 23"),
+        ("fr", "le chapitre 3, versets 16 et 17 de Jean", "Jean 3:16-17"),
+        ("fr", "le seizième verset du troisième chapitre de Jean", "Jean 3:16"),
+        ("fr", "Jean 3, premier verset", "Jean 3:1"),
+        ("fr", "les premiers versets du Psaume 23", "Psaume 23"),
+    ],
+)
+def test_spanish_and_french_have_the_same_orders(lang: str, text: str, wanted: str) -> None:
+    assert found(text, lang) == wanted
+
+
+def test_an_article_before_a_verse_goes_with_it() -> None:
+    text = "We read the sixteenth verse of the third chapter of John now."
+    assert spelled(text, "en") == "We read John 3:16 now."
+    assert spelled("Lisons au premier verset du Psaume 23.", "fr") == "Lisons à Psaume 23:1."
