@@ -46,7 +46,7 @@ class GlossaryStore:
         self._terms: dict[str, tuple[Term, ...]] = {}
         self._held: dict[str, tuple[Term, ...]] = {}
         self._compiled: Mapping[str, Glossary] = {}
-        self.load()
+        self.put_in_force(self.from_files())
 
     @property
     def files(self) -> list[Path]:
@@ -64,12 +64,13 @@ class GlossaryStore:
         """Return the church's own file into a language; it need not be there."""
         return self._folder / _NAME.format(self._source, target)
 
-    def load(self) -> None:
-        """Read and compile all files. Raises DictionaryError; then the old ones stay."""
-        if not self._is_on:
-            return
-        # All files, before any takes effect: a mistake in one leaves what is in force.
-        self._terms = {lang: self._parsed(self._files(lang)) for lang in self._langs()}
+    def from_files(self) -> Mapping[str, tuple[Term, ...]]:
+        """Return the entries of all files by target, for `put_in_force`. Raises DictionaryError."""
+        return {lang: self._parsed(self._files(lang)) for lang in self._langs()}
+
+    def put_in_force(self, terms: Mapping[str, tuple[Term, ...]]) -> None:
+        """Put these entries of the files in force instead of those before."""
+        self._terms = dict(terms)
         self._compile()
 
     def take(self, other: GlossaryStore) -> None:

@@ -161,16 +161,18 @@ class Dictionary:
     def load(self) -> None:
         """Read and compile all files. Raises DictionaryError; then the old rules stay."""
         stamps = self._modified()  # before reading: a change in between must be seen next time
-        # All is compiled before anything is put in place: a mistake leaves what is in force.
+        # All is read before anything is put in place: a mistake leaves what is in force.
         lexicon = self._compiled({file: self._read(file) for file in self._files})
-        for store in (self.glossaries, *self._other_glossaries.values()):
-            store.load()
+        stores = (self.glossaries, *self._other_glossaries.values())
+        terms = [store.from_files() for store in stores]
         if self._enabled:
             shipped = ((each, bundled("dictionary", f"{each}.toml")) for each in self._also_spoken)
             self._of_others = {
                 lang: tuple(parse_rules(self._read(file), str(file))) if file.is_file() else ()
                 for lang, file in shipped
             }
+        for store, each in zip(stores, terms, strict=True):
+            store.put_in_force(each)
         self.lexicon = lexicon
         self._stamps = stamps
 

@@ -532,6 +532,24 @@ def test_the_glossary_of_each_spoken_language_is_watched(tmp_path: Path) -> None
     assert dictionary.changed()
 
 
+def test_a_mistake_in_one_file_puts_nothing_of_the_others_in_force(tmp_path: Path) -> None:
+    flags = {"translate.source": ["en", "es"], "session.directory": str(tmp_path)}
+    dictionary = Dictionary(load(flags=flags).settings)
+    (tmp_path / "dictionary.toml").write_text('[[rule]]\nhear = "yo-hans"\nwrite = "Yohannes"\n')
+    entry = '[[term]]\nsay = "covenant"\nwrite = "alianza"\n'
+    (tmp_path / "glossary.en-es.toml").write_text(entry)
+    (tmp_path / "glossary.es-en.toml").write_text("term = [")
+    with pytest.raises(DictionaryError, match=r"glossary\.es-en"):
+        dictionary.load()
+    (found,) = dictionary.glossaries.of("es").find("covenant")
+    assert found.forms[0] == "pacto"
+    assert corrected(dictionary.lexicon, "yo-hans").text == "yo-hans"
+    (tmp_path / "glossary.es-en.toml").unlink()
+    dictionary.load()
+    (found,) = dictionary.glossaries.of("es").find("covenant")
+    assert found.forms[0] == "alianza"
+
+
 def test_rules_that_are_held_stay_in_force_all_through_a_reload(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
