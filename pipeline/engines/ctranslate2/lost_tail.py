@@ -107,6 +107,8 @@ def joined(first: Recognition, rest: Recognition) -> Recognition:
     # A mean over tokens, roughly: the longer text counts for more.
     weights = [max(1, len(text)) for text in texts]
     logprobs = [part.avg_logprob for part in (first, rest) if part.avg_logprob is not None]
+    # English of one part alone would be shown as if the other had not been said.
+    is_english = all(part.english or not part.text for part in (first, rest))
     return replace(
         first,
         text=" ".join([*texts[0], *texts[1][begin:]]),
@@ -114,7 +116,9 @@ def joined(first: Recognition, rest: Recognition) -> Recognition:
         # The worse of both: a loop in either part is one in the whole.
         compression_ratio=max(first.compression_ratio or 0.0, rest.compression_ratio or 0.0),
         words=(*first.words, *rest.words[begin:]),
-        english=f"{first.english} {rest.english}".strip(),
+        lost_tail_s=first.lost_tail_s + rest.lost_tail_s,
+        tail_recovered=first.tail_recovered or rest.tail_recovered,
+        english=f"{first.english} {rest.english}".strip() if is_english else "",
     )
 
 

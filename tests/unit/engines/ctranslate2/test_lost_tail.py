@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -121,6 +122,34 @@ def test_two_recognitions_as_one() -> None:
 )
 def test_words_heard_twice_at_the_cut_stand_once(first: str, rest: str, whole: str) -> None:
     assert joined(Recognition(first), Recognition(rest)).text == whole
+
+
+def test_what_later_parts_have_lost_is_counted() -> None:
+    """Of a sound of more than 30 s each part has a tail of its own."""
+    parts = (
+        Recognition("In the beginning"),
+        Recognition("was the Word", lost_tail_s=1.5, tail_recovered=True),
+        Recognition("and the Word was God.", lost_tail_s=2.0),
+    )
+    whole = reduce(joined, parts)
+    assert whole.text == "In the beginning was the Word and the Word was God."
+    assert (whole.lost_tail_s, whole.tail_recovered) == (3.5, True)
+
+
+@pytest.mark.parametrize(
+    ("parts", "english"),
+    [
+        ((("Dios es", "God is"), ("amor.", "love.")), "God is love."),
+        ((("Dios es", "God is"), ("", "")), "God is"),
+        ((("Dios es", "God is"), ("amor.", ""), ("Amén.", "Amen.")), ""),
+        ((("Dios es", ""), ("amor.", "love.")), ""),
+    ],
+)
+def test_a_translation_of_some_parts_is_none_of_the_whole(
+    parts: Sequence[tuple[str, str]], english: str
+) -> None:
+    made = (Recognition(text, english=own) for text, own in parts)
+    assert reduce(joined, made).english == english
 
 
 @pytest.fixture(scope="module")
