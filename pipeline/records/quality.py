@@ -19,7 +19,7 @@ from typing import Literal, Protocol, get_args
 
 from sacrebleu.metrics.chrf import CHRF
 
-from pipeline.text.words import WORD, words
+from pipeline.text.words import WORD, length, words
 
 # Made once: it holds no state between sentences, and every caption asks it.
 _CHRF = CHRF()
@@ -71,9 +71,9 @@ class Thresholds:
     """The limits of every measure, and the weights of the score, which add up to 1.
 
     `accept`, `moderate` and `review` are the lowest scores of these decisions. `length_ratio` is
-    characters of the target for one of the source. A source of fewer than `words` words is too
-    short to be a pair. A target is no translation if `copied` of its words, three at least, stand
-    in the source too, names left out. Of 19,500 human pairs (Tatoeba) 4 are so.
+    letters (`length`) of the target for one of the source. A source of fewer than `words` words is
+    too short to be a pair. A target is no translation if `copied` of its words, three at least,
+    stand in the source too, names left out. Of 19,500 human pairs (Tatoeba) 4 are so.
     """
 
     # The recognizer's filter has limits of its own: these judge what was shown in spite of it.
@@ -260,8 +260,8 @@ def _decision(score: float | None) -> Decision:
 def _excluded(measures: Measures) -> tuple[Exclusion, ...]:
     source = words(measures.source)
     low, high = THRESHOLDS.length_ratio
-    # In characters: words of one language are several of another, or have no spaces between them.
-    ratio = len(measures.target) / max(1, len(measures.source))
+    # In letters: words of one language are several of another, or have no spaces between them.
+    ratio = length(measures.target) / max(1.0, length(measures.source))
     signs: dict[Exclusion, bool] = {
         "compression-ratio": _rejects(THRESHOLDS.compression_ratio, measures.compression_ratio),
         "no-speech-prob": _rejects(THRESHOLDS.no_speech_prob, measures.no_speech_prob),

@@ -18,6 +18,13 @@ MARKS = "".join(
 )
 """Accents, vowels and tones above, below and behind a letter: they belong to it."""
 
+# A sign of these says a syllable or a word. As many letters for each as make translations of the
+# pages' own words as long as the English ones; of kana, those of a verse.
+_LETTERS_A_SIGN = (
+    (re.compile("[\u3400-\u9fff\uf900-\ufaff]"), 4.0),
+    (re.compile("[\u3040-\u30ff]"), 1.5),
+    (re.compile("[\uac00-\ud7a3]"), 2.5),
+)
 _UNSPACED_LETTER = re.compile(f"(?=[{UNSPACED}])[^\\W_]")
 _LETTERS = f"(?:(?![{UNSPACED}])[^\\W_][{MARKS}]*)+"
 # An apostrophe inside belongs to the word (don't, l'Église); hyphens part words.
@@ -86,6 +93,15 @@ def behind(text: str, beginning: str) -> int | None:
 def is_unspaced(text: str) -> bool:
     """Whether a text holds a letter of a script that is written without spaces."""
     return _UNSPACED_LETTER.search(text) is not None
+
+
+def length(text: str) -> float:
+    """Return how long a text is in letters of an alphabet, whatever its script.
+
+    "神は愛です" is about as long as "God is love".
+    """
+    more = sum((letters - 1) * len(sign.findall(text)) for sign, letters in _LETTERS_A_SIGN)
+    return len(text) + more
 
 
 def is_free(span: Span, taken: Iterable[Span]) -> bool:

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from pipeline.church.fidelity.given_text import given
 from pipeline.core.resources import bundled
 from pipeline.core.types import Caption, Check, Opinion, Word
+from pipeline.text.words import length
 
 OWN = "doubt.json"
 """In session.directory: the judge that `learn judge` has fitted."""
@@ -163,8 +164,8 @@ def of_texts(source: str, target: str, checks: Sequence[Check]) -> dict[str, flo
     """
     doubtful = [check.kind for check in checks if check.outcome == "doubtful"]
     return {
-        # An empty text counts as one character, since zero has no logarithm.
-        "length": abs(math.log(max(1, len(target)) / max(1, len(source)))),
+        # An empty text counts as one letter, since zero has no logarithm.
+        "length": abs(math.log(max(1.0, length(target)) / max(1.0, length(source)))),
         "rules": float(min(3, sum(kind in _EXACT for kind in doubtful))),
         "terms": float(min(3, doubtful.count("term"))),
     }

@@ -166,6 +166,36 @@ def test_the_length_ratio_counts_characters(characters: int, ok: bool) -> None:
     assert (judged.excluded == ()) is ok
 
 
+JOHN = (
+    "For God so loved the world that he gave his one and only Son, that whoever believes in him "
+    "shall not perish but have eternal life."
+)
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "神爱世人，甚至将他的独生子赐给他们，叫一切信他的，不至灭亡，反得永生。",
+        (
+            "神は、実に、そのひとり子をお与えになったほどに、世を愛された。それは御子を信じる者が、"
+            "一人として滅びることなく、永遠のいのちを持つためである。"
+        ),
+        (
+            "하나님이 세상을 이처럼 사랑하사 독생자를 주셨으니 이는 그를 믿는 자마다 멸망하지 않고 "
+            "영생을 얻게 하려 하심이라"
+        ),
+    ],
+    ids=["zh", "ja", "ko"],
+)
+def test_a_right_translation_is_as_long_in_every_script(target: str) -> None:
+    judged = judge(but(source=JOHN, target=target))
+    assert (judged.excluded, judged.decision) == ((), "accept")
+    assert judge(but(source=target, target=JOHN)).excluded == ()
+    # A third of it is too little, here as well.
+    short = judge(but(source=JOHN, target=target[: len(target) // 3]))
+    assert short.excluded == ("length-ratio",)
+
+
 def test_several_exclusions_are_all_told() -> None:
     assert judge(but(source="", target="")).excluded == (
         "too-short",

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.dictionary.rules import key
-from pipeline.text.words import WORD, behind, elided, is_free, is_unspaced, words
+from pipeline.text.words import WORD, behind, elided, is_free, is_unspaced, length, words
 
 
 @pytest.mark.parametrize(
@@ -40,6 +40,14 @@ def test_scripts_without_spaces_are_known() -> None:
     assert is_unspaced("Jesus 爱")
     assert not is_unspaced("परमेश्वर, Dios, 12")
     assert not is_unspaced("、。")
+
+
+def test_a_sign_of_several_letters_is_as_long_as_they_are() -> None:
+    assert length("¿Qué más? परमेश्वर") == len("¿Qué más? परमेश्वर")
+    assert length("神は愛です。") == 2 * 4 + 3 * 1.5 + 1
+    assert length("耶稣 Jesus") == 2 * 4 + 6
+    assert length("하나님은 사랑") == 6 * 2.5 + 1
+    assert length("") == 0
 
 
 def test_the_dictionary_compares_by_the_same_words() -> None:

@@ -13,6 +13,7 @@ from pipeline.church.fidelity.doubt import (
     Judge,
     dumped,
     evidence_of,
+    of_texts,
     parsed,
     shipped,
 )
@@ -97,6 +98,18 @@ def test_a_reference_is_compared_as_the_translator_got_it() -> None:
     said = "Second Corinthians, chapter twelve, verse nine."
     final = caption(1, said, "2 Corintios 12:9.", final=True)
     assert evidence_of(final).length == pytest.approx(math.log(19 / 17))  # 47 letters were said
+
+
+@pytest.mark.parametrize(
+    "translated",
+    ["耶和华是我的牧者，我必不致缺乏。", "여호와는 나의 목자시니 내게 부족함이 없으리로다"],
+    ids=["zh", "ko"],
+)
+def test_a_right_translation_is_as_long_in_every_script(translated: str) -> None:
+    said = "The Lord is my shepherd; I shall not want."
+    spanish = of_texts(said, "El Señor es mi pastor, nada me falta.", [])["length"]
+    assert of_texts(said, translated, [])["length"] < spanish + 0.25
+    assert of_texts(said, translated[: len(translated) // 3], [])["length"] > spanish + 0.5
 
 
 def test_what_nobody_has_an_opinion_of_is_not_judged() -> None:
