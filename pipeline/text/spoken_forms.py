@@ -1,4 +1,4 @@
-"""Write abbreviations, ordinals, times and numbers as French, Portuguese and Spanish say them. Pure.
+"""Write abbreviations, ordinals, times and numbers as they are said (es, fr, pt). Pure.
 
 Only those that espeak-ng spells or reads as something else: it knows the others.
 """
