@@ -24,7 +24,7 @@ _BEGINNINGS = {
 }
 """Words that begin a phrase: before them a voice may take a breath."""
 STOPS = ".!?…;:,،؛؟、。，；：！？"
-_ENDS = re.compile(r"(?!(?<=\d[.:,])\d)(?:(?<=[.!?…;:。！？；])[\"'”’»)\]]*|(?<=[,、，،]))")
+_ENDS = re.compile(r"(?<=[.!?…;:。！？；,、，،])(?!(?<=\d[.:,])\d)(?:(?<![,、，،])[\"'”’»)\]]+)?")
 """Not within a number such as 3.500."""
 
 
