@@ -8,15 +8,10 @@ from collections.abc import Iterator, Sequence
 
 from pipeline.core.languages import language
 from pipeline.text.language_check import script_of
+from pipeline.text.spoken_forms import as_said
 
 _BETWEEN_NUMBERS = re.compile(r"(?<=\d)\s*[:–—-]\s*(?=\d)")
 """Of verses, ranges, times: "3:16-17" is said as three numbers; French would make a time of it."""
-_ABBREVIATIONS = {
-    "es": {"Ud.": "usted", "Uds.": "ustedes", "cap.": "capítulo", "v.": "versículo"},
-    "fr": {"M.": "monsieur", "Mme": "madame", "chap.": "chapitre", "v.": "verset"},
-    "pt": {"cap.": "capítulo", "v.": "versículo", "Pr.": "pastor"},
-}
-"""Those that espeak-ng spells; it knows the others."""
 _BEGINNINGS = {
     "es": """a al ante aunque como con contra cuando de del desde donde durante e el en entre hacia
         hasta la las los mientras ni o para pero por porque que quien según si sin sino sobre u un
@@ -29,7 +24,8 @@ _BEGINNINGS = {
 }
 """Words that begin a phrase: before them a voice may take a breath."""
 STOPS = ".!?…;:,،؛؟、。，；：！？"
-_ENDS = re.compile(r"(?<=[.!?…;:。！？；])[\"'”’»)\]]*\s*|(?<=[,、，،])\s*")
+_ENDS = re.compile(r"(?<=[.!?…;:。！？；,、，،])(?!(?<=\d[.:,])\d)(?:(?<![,、，،])[\"'”’»)\]]+)?")
+"""Not within a number such as 3.500."""
 
 
 def sayable(text: str, lang: str) -> str:
@@ -41,9 +37,8 @@ def sayable(text: str, lang: str) -> str:
     scripts = language(lang).script
     # Half of a surrogate pair cannot be sent to a speech engine, so it is left out.
     text = unicodedata.normalize("NFC", text.encode(errors="ignore").decode())
-    text = _BETWEEN_NUMBERS.sub(", ", text)
-    known = _ABBREVIATIONS.get(lang, {})
-    words = (known.get(word, word) for word in text.split())
+    text = _BETWEEN_NUMBERS.sub(", ", as_said(" ".join(text.split()), lang))
+    words = text.split()
     kept = ("".join(filter(_can_be_said, word)) for word in words if _is_of(word, scripts))
     said = " ".join(filter(None, kept))
     return said if any(map(str.isalnum, said)) else ""
@@ -55,7 +50,8 @@ def _can_be_said(sign: str) -> bool:
 
 
 def _is_of(word: str, scripts: frozenset[str]) -> bool:
-    letters = [sign for sign in word if sign.isalpha()]
+    # The signs of "1º" and "2ª" are letters of no script.
+    letters = [sign for sign in word if sign.isalpha() and sign not in "ºª"]
     # Numbers have no script, and of an unknown language no script is known.
     if not (letters and scripts):
         return True
@@ -78,11 +74,12 @@ def phrase_ends(words: Sequence[str], lang: str) -> list[int]:
 def pieces(text: str, most: int) -> Iterator[str]:
     """Yield a text in pieces of at most `most` characters: at ends of clauses, else of words."""
     while len(text) > most:
-        ends = [end.end() for end in _ENDS.finditer(text, 0, most)]
+        # Of the whole text: at the end of a part nobody sees that a number goes on.
+        ends = [at for end in _ENDS.finditer(text) if (at := end.end()) <= most]
         # A cut near the beginning would leave a word alone.
         end = next((at for at in reversed(ends) if at > most // 4), 0)
         end = end or text.rfind(" ", 1, most) + 1 or most
         yield text[:end].strip()
-        text = text[end:]
+        text = text[end:].lstrip()
     if text.strip():
         yield text.strip()

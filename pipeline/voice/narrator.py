@@ -76,12 +76,10 @@ class Narrator:
         if before is None and self._is_old(message):
             self.pass_over(message)
             return
-        # Behind a partial a final is the usual case; behind a final it was changed.
-        is_mended = message.corrected or (message.final and before is not None and before.final)
         # The newest version in any case: `is_silenced` asks it whether the caption is hidden.
         self._captions[message.id] = message
         # What is put right is not said twice.
-        if is_mended and self._said.get(message.id, 0) > 0:
+        if self._said.get(message.id, 0) > 0 and self._is_mended(before, message):
             self.pass_over(message)
         if not self._rest(message):
             self._since_s.pop(message.id, None)
@@ -159,6 +157,18 @@ class Narrator:
     def _is_old(self, message: CaptionMessage) -> bool:
         newest = self._captions.get(max(self._captions, default=message.id), message)
         return newest.id > message.id and newest.end_s - message.end_s > _OLD_S
+
+    def _is_mended(self, before: CaptionMessage | None, message: CaptionMessage) -> bool:
+        """Whether the words of a caption that were said are others now."""
+        # Behind a partial a final is the usual case.
+        if message.corrected or before is None or not (before.final and message.final):
+            return message.corrected
+        # Nothing was shown that could be compared: it was hidden, or its final was filtered.
+        if not (shown := self._words(self._spoken(before))):
+            return message.target.engine == "operator"
+        said = self._said.get(message.id, 0)
+        # An approval changes no word: what follows is still to be said.
+        return shown[:said] != self._words(self._spoken(message))[:said]
 
     def _spoken(self, message: CaptionMessage) -> str:
         """Return what is said of a caption: a printed verse without its place, no other lang."""

@@ -244,7 +244,7 @@ class Voice:
             self._ending.wait(_GONE_S)
             return True
         except EngineError as error:
-            emit(Fault(_FAULT, error.code, error.message))
+            emit(Fault(_FAULT, error.code, f"{error.message} {error.fix}".rstrip()))
             return True
         if not len(pcm):
             log.info("nothing to say", caption=clause.caption_id, reason="no word that can be said")

@@ -39,7 +39,7 @@ def can_speak(lang: str) -> bool:
     """Return whether espeak-ng has a voice for a language; where it is missing nobody can say."""
     try:
         listed = _run([f"--voices={_VOICES.get(lang, lang)}"], "", 10.0)
-    except (EngineError, ModelError):
+    except EngineError:
         return True
     return len(listed.splitlines()) > 1  # the first is the head of the table
 
@@ -47,7 +47,7 @@ def can_speak(lang: str) -> bool:
 def phonemes(text: str, lang: str, timeout_s: float) -> str:
     """Return a text in the phonetic alphabet; letters of one sound have ^ between them.
 
-    Raises EngineError, ModelError.
+    Raises EngineError.
     """
     said = _run(["-q", "--ipa", "--tie=^", *_voice(lang)], text, timeout_s)
     return " ".join(said.decode(errors="replace").split())
@@ -70,7 +70,8 @@ class Espeak:
     def speak(self, text: str, lang: str, rate: float) -> Pcm:
         """Return `text` as speech, shape (n,), RATE_HZ; empty where nothing can be said.
 
-        `rate` 1.25 is a quarter faster. Raises EngineError (speech-late, speech-failed).
+        `rate` 1.25 is a quarter faster. Raises EngineError (speech-late, speech-failed,
+        espeak-missing).
         """
         if not (said := sayable(text, lang)):
             return np.zeros(0, np.float32)
@@ -96,8 +97,13 @@ def _voice(lang: str) -> Sequence[str]:
 
 def _run(arguments: Sequence[str], text: str, timeout_s: float) -> bytes:
     try:
+        path = program()
+    except ModelError as missing:
+        # Of a clause: another one is said again once the program is back, as after an upgrade.
+        raise EngineError(missing.code, missing.message, missing.fix) from None
+    try:
         done = subprocess.run(  # noqa: S603 - the text goes to its standard input
-            [program(), *arguments],
+            [path, *arguments],
             # A line break ends what it reads as one text.
             input=" ".join(text.split()).encode(),
             capture_output=True,

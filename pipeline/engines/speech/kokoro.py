@@ -45,7 +45,8 @@ _AMERICAN = {"ɚ": "əɹ", "ɐ": "ə", "r": "ɹ", "x": "k", "ʔ": "t", "ɬ": "l"
 """What espeak-ng writes for English, and what the model was trained on."""
 _FOREIGN = re.compile(r"\([a-z^-]+\)")
 """espeak-ng's notes that a word is of another language."""
-_CLAUSE = re.compile(r"([^,.;:!?…—]+)([,.;:!?…—]*)")
+_CLAUSE = re.compile(r"((?:[^,.;:!?…—]|(?<=\d)[,.:](?=\d))+)([,.;:!?…—]*)")
+"""A sign within a number ends none: "3.500" would be said as two numbers."""
 _RUNS = (
     *((1, ";:,.!?"), (9, '—…"()“” \u0303ʣʥʦʨᵝꭧAI'), (31, "O"), (33, "Q"), (35, "ST"), (39, "W")),
     *((41, "Yᵊabcdef"), (50, "hijklmnopqrstuvwxyzɑɐɒæ"), (75, "βɔɕç"), (80, "ɖðʤə"), (85, "ɚɛɜ")),
@@ -58,11 +59,13 @@ _NUMBERS = {sign: number for first, run in _RUNS for number, sign in enumerate(r
 
 
 def tokens(text: str, lang: str, timeout_s: float) -> list[int]:
-    """Return the model's tokens of a text. Raises EngineError, ModelError."""
+    """Return the model's tokens of a text. Raises EngineError."""
+    until_s = time.monotonic() + timeout_s
     written = []
     for clause in _CLAUSE.finditer(text):
         # Clause by clause: espeak-ng leaves punctuation out, and the model goes by it.
-        said = _FOREIGN.sub("", espeak.phonemes(clause[1], lang, timeout_s))
+        left_s = max(0.0, until_s - time.monotonic())
+        said = _FOREIGN.sub("", espeak.phonemes(clause[1], lang, left_s))
         for heard, sign in (_TIED | (_AMERICAN if lang == "en" else {})).items():
             said = said.replace(heard, sign)
         # The model has no sign for the two together: they are said one behind the other.
@@ -135,7 +138,7 @@ class Kokoro:
         """Return `text` as speech, shape (n,), espeak.RATE_HZ; empty where nothing can be said.
 
         `rate` 1.25 is a quarter faster. Raises EngineError (speech-late, speech-failed,
-        speech-no-voice).
+        speech-no-voice, espeak-missing).
         """
         if lang not in self._styles:
             raise EngineError("speech-no-voice", f"Kokoro has no voice for {lang!r} here.")

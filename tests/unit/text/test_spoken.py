@@ -55,3 +55,10 @@ def test_a_text_is_cut_at_ends_of_clauses_else_of_words() -> None:
     long = " ".join(f"palabra{number}." for number in range(200))
     assert " ".join(pieces(long, 200)) == long
     assert max(map(len, pieces(long, 200))) <= 200
+
+
+@pytest.mark.parametrize("most", [20, 21, 22, 24])
+def test_no_number_is_cut(most: int) -> None:
+    cut = list(pieces("Eran unos cinco o 3.500 personas", most))
+    assert any("3.500" in piece for piece in cut)
+    assert max(map(len, cut)) <= most

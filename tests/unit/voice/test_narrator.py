@@ -79,6 +79,54 @@ def test_what_is_shown_again_is_not_said_again() -> None:
     assert hall.heard() == []
 
 
+def test_what_comes_after_a_final_is_said_once_its_speaker_has_gone_on() -> None:
+    hall = Hall()
+    hall.say(1, "Oremos.")
+    assert hall.heard() == ["Oremos."]
+    hall.tell(hall.board.reopen(1))
+    hall.say(1, "Oremos por los enfermos.")
+    assert hall.heard() == ["por los enfermos."]
+
+
+@pytest.mark.parametrize("is_filtered", [True, False])
+def test_what_was_off_the_screens_and_says_more_now_goes_on_where_it_was(
+    *, is_filtered: bool
+) -> None:
+    hall = Hall()
+    hall.say(1, "Oremos, hermanos", stable=16)
+    assert hall.heard() == ["Oremos,"]
+    hall.tell(hall.board.retract(1) if is_filtered else hall.board.hide(1))
+    assert hall.board.reopen(1) is None
+    if is_filtered:
+        hall.say(1, "Oremos, hermanos, por los enfermos.")
+    else:
+        # As an interpreter's words are put back that turn out to say more.
+        longer = caption(1, "said", "Oremos, hermanos, por los enfermos.", final=True, lang="es")
+        assert hall.board.show(longer) is None
+        hall.tell(hall.board.unhide(1))
+    assert hall.heard() == ["hermanos, por los enfermos."]
+
+
+def test_an_approval_in_the_middle_of_a_caption_takes_none_of_its_words() -> None:
+    hall = Hall()
+    text = "El Señor nuestro Dios los ha bendecido en todas sus obras de este año difícil."
+    shown = hall.board.show(caption(1, "said", text, final=True, lang="es"), marked=True)
+    hall.tell(shown)
+    first = hall.narrator.next(0.0, 0.0)
+    assert first is not None
+    hall.tell(hall.board.approve(1))
+    assert " ".join([first.text, *hall.heard(6.0)]) == text
+
+
+def test_what_is_written_for_a_hidden_caption_is_not_said_from_its_middle() -> None:
+    hall = Hall()
+    hall.say(1, "Juan come carne.")
+    assert hall.heard() == ["Juan come carne."]
+    hall.tell(hall.board.hide(1))
+    hall.tell(hall.board.edit(1, "Juan come mucho pan y también carne."))
+    assert hall.heard() == []
+
+
 def test_a_language_that_rested_is_not_read_backwards() -> None:
     hall = Hall()
     for key, final in ((9, False), (8, True), (5, True), (2, True)):

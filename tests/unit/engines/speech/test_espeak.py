@@ -59,3 +59,14 @@ def test_a_missing_program_is_named_with_what_to_do(
         voice.load()
     assert missing.value.code == "espeak-missing"
     assert espeak.can_speak("es")  # nobody can say
+
+
+def test_a_program_that_goes_away_in_a_service_costs_clauses_and_no_more(
+    voice: Espeak, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as away:
+        away.setenv("PATH", "/nowhere")
+        with pytest.raises(EngineError, match="not installed") as missing:
+            voice.speak("hola", "es", 1.0)
+    assert missing.value.code == "espeak-missing"
+    assert len(voice.speak("hola", "es", 1.0)) > 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import numpy as np
@@ -33,6 +34,36 @@ def test_phonemes_become_the_models_signs_and_keep_their_punctuation() -> None:
     ]
     assert tokens("bon", "fr", 10.0)[-1] == 17  # the tilde of a nasal vowel
     assert 10 not in tokens("(the) hola", "es", 10.0)
+
+
+@pytest.mark.parametrize(
+    ("lang", "text", "clauses"),
+    [
+        ("es", "Fueron 3.500 hombres", 1),
+        ("fr", "2,5 millions", 1),
+        ("en", "1,000 sheep, and 3.5 more", 2),
+        ("pt", "1.250 reais", 1),
+        ("es", "Salmo 23, 4, 5.", 3),
+    ],
+)
+def test_a_sign_within_a_number_ends_no_clause(lang: str, text: str, clauses: int) -> None:
+    needs_program("espeak-ng")
+    said = tokens(text.rstrip("."), lang, 10.0)
+    assert said.count(3) + said.count(4) + 1 == clauses  # a comma and a full stop
+
+
+def test_all_clauses_of_a_text_share_its_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow = tmp_path / "espeak-ng"
+    slow.write_text("#!/bin/sh\nexec /bin/sleep 0.3\n")
+    slow.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    began_s = time.monotonic()
+    with pytest.raises(EngineError) as late:
+        tokens("sí, " * 12, "es", 0.5)
+    assert late.value.code == "speech-late"
+    assert time.monotonic() - began_s < 1.5
 
 
 def test_broken_weights_are_named(tmp_path: Path) -> None:
