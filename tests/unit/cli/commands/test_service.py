@@ -97,20 +97,20 @@ def test_a_running_program_is_described_opened_and_ended(
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("moment", "code", "says"),
+    ("moment", "ends"),
     [
-        ("status", 1, "`stark-translate run` starts one."),
-        ("terminate", 0, "Ended: session replay-2026-11-22T09-30-00."),
+        ("status", (1, "`stark-translate run` starts one.")),
+        ("terminate", (0, "Ended: session replay-2026-11-22T09-30-00.")),
     ],
 )
 def test_a_program_that_ends_by_itself_meanwhile_needs_no_stop(
     moment: str,
-    code: int,
-    says: str,
+    ends: tuple[int, str],
     folder: Path,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    code, says = ends
     with started("replay", cwd=folder) as program:
         port = port_of(program)
         act = getattr(psutil.Process, moment)
