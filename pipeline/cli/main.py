@@ -159,33 +159,39 @@ def main(argv: Sequence[str] | None = None) -> int:
     from pipeline.core import logs  # noqa: PLC0415
 
     logs.configure_quietly("info", "auto")
+    # A command whose 1 is an answer has another code for what broke.
+    broken: int = getattr(arguments, "broken", 1)
     try:
         code: int = arguments.run(arguments)
         sys.stdout.flush()  # here, where a reader that is gone can still be handled
     # Without a trace: whoever has pressed Ctrl-C knows why it ended.
     except KeyboardInterrupt:
-        return 1
+        return broken
     except Exception as error:  # noqa: BLE001 - one without a sentence is raised again
         if isinstance(error, OSError) and streams.gone(error):
-            return 1  # whoever was to read the result has left
-        return _say(error)
+            return broken  # whoever was to read the result has left
+        return _say(error, broken)
     else:
         return code
     finally:
         streams.settle()
 
 
-def _say(error: Exception) -> int:
-    """Say an error in its sentence and return its exit code. Raises one that has no sentence."""
+def _say(error: Exception, broken: int) -> int:
+    """Say an error in its sentence and return its exit code. Raises one that has no sentence.
+
+    `broken` is returned in place of 1.
+    """
     said = without_resources(error) or error
     if not isinstance(said, StarkError):
         raise error
     streams.say(f"stark-translate: {said}")
+    code = broken if said.exit_code == 1 else said.exit_code
     if isinstance(said, ResourceError):
         # A library that a thread has loaded by half would crash at the interpreter's own end.
         streams.settle()
-        os._exit(said.exit_code)
-    return said.exit_code
+        os._exit(code)
+    return code
 
 
 def _needed(argv: Sequence[str]) -> list[str]:

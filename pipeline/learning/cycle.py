@@ -38,7 +38,6 @@ QUIET_S = 1800.0
 """A machine that is always on has a session open; a service is going on where captions come."""
 # A service has the processor so many seconds after its first caption, at the latest.
 _LOOK_S = 5.0
-# An error of that command ends with 1 as well: here the two cannot be told apart.
 _WORSE = 1
 """How `learn compare` ends where the new model is to be left."""
 

@@ -2,18 +2,25 @@
 
     python -m scripts.reliability.crash_recovery                20 kills, about eight minutes
     python -m scripts.reliability.crash_recovery --kills 3
+    python -m scripts.reliability.crash_recovery --outside      also a NATS server and YouTube
 
 After each kill -9: is every final that the display showed still there, in the journal and in the
-history that the next run sends, and how long until it serves and until it captions again? Ends with
-code 1 when a final is missing, or something took longer than --limit seconds.
+history that the next run sends, and how long until it serves and until it captions again? With
+--outside: does the stream of the NATS server have every one in the end, once, and has YouTube got
+any twice? What YouTube lacks is counted only: it gets a final when nothing more can be added to it,
+and after a kill nobody knows which the last one was. Ends with code 1 when a final is missing or
+twice, or something took longer than --limit seconds.
 """
 
 from __future__ import annotations
 
+import asyncio
 import random
 import sys
 import tempfile
 import time
+from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,8 +32,11 @@ from rich.table import Table
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
+from pipeline.publish.stream import StreamCaption, all_subjects, parse_stream
 from scripts.support.command import parser_of
+from scripts.support.nats_server import NatsServer
 from scripts.support.program import SERMON, Program, started
+from scripts.support.web_recorder import WebRecorder
 
 _SHORTEST_S = 0.5
 
@@ -76,15 +86,26 @@ class Display:
 
 
 def kill_again_and_again(
-    kills: int, folder: Path, draw: random.Random, *, longest_s: float = 20.0
+    kills: int,
+    folder: Path,
+    draw: random.Random,
+    *,
+    longest_s: float = 20.0,
+    display: Display | None = None,
+    **more: str,
 ) -> list[Kill]:
-    """Run, kill, run; one session, and one display through all of it."""
-    display, found = Display(), list[Kill]()
+    """Run, kill, run; one session, and one display through all of it.
+
+    `more` are settings, as variables of the environment.
+    """
+    display, found = display or Display(), list[Kill]()
     arguments = ("run", "--input", str(SERMON), "--sessions", str(folder))
+    more = {"STARK_TRANSLATE__STT__MODEL": "starter", **more}
+    folder.mkdir(exist_ok=True)
     killed_s = after_s = 0.0
     shown = 0
     for number in track(range(kills + 1), "killing", console=Console(stderr=True)):
-        with started(*arguments, cwd=folder, STARK_TRANSLATE__STT__MODEL="starter") as program:
+        with started(*arguments, cwd=folder, **more) as program:
             program.socket()
             serving_s = time.monotonic()
             lost, kept = _missing(program, display) if number else ((), 0)
@@ -94,6 +115,7 @@ def kill_again_and_again(
                 took_s = [round(at_s - killed_s, 2) for at_s in (serving_s, ready_s)]
                 found.append(Kill(round(after_s, 1), shown, kept, lost, *took_s))
             if number == kills:
+                program.stop()  # in peace: what waits to leave the hall leaves it
                 break
             after_s = draw.uniform(_SHORTEST_S, longest_s)
             shown = display.watch(program.socket(), ready_s + after_s)
@@ -117,6 +139,70 @@ def _missing(program: Program, display: Display) -> tuple[tuple[int, ...], int]:
     return tuple(sorted(gone)), len(kept)
 
 
+def kill_with_others_listening(
+    kills: int, folder: Path, draw: random.Random, longest_s: float
+) -> tuple[list[Kill], list[str], int]:
+    """Kill a service with a NATS server and a stand-in for YouTube.
+
+    Returns the kills, what is wrong outside, and how many of the finals shown YouTube lacks.
+    """
+    display = Display()
+    with NatsServer(folder / "nats") as broker, WebRecorder() as youtube:
+        outputs = [{"program": "youtube", "url": f"{youtube.url}/closedcaption?cid=key"}]
+        found = kill_again_and_again(
+            kills,
+            folder / "sessions",
+            draw,
+            longest_s=longest_s,
+            display=display,
+            STARK_TRANSLATE__PUBLISH__NATS=broker.url,
+            STARK_TRANSLATE__OUTPUTS=orjson.dumps(outputs).decode(),
+        )
+        stored = asyncio.run(_stream(broker.url))
+    texts = {caption.message.id: caption.message.target.text for caption in stored}
+    wrong = [
+        f"the stream lacks caption {key}: {text!r}"
+        for key, text in display.finals.items()
+        if texts.get(key) != text
+    ]
+    times = Counter(caption.message.id for caption in stored)
+    wrong += [f"the stream has caption {key} {n} times" for key, n in times.items() if n > 1]
+    sent = Counter(each.body.decode().partition("\n")[2].strip() for each in youtube.sent)
+    # The recording begins anew with each run, so that the same is rightly said again.
+    versions = {
+        (journal, line["id"], line["target"]["text"])
+        for journal in (folder / "sessions").glob("*/captions.jsonl")
+        for line in map(orjson.loads, journal.read_bytes().splitlines())
+        if line["final"]
+    }
+    said = Counter(text for _, _, text in versions)
+    wrong += [f"YouTube got {text!r} {n} times" for text, n in sent.items() if n > said[text]]
+    lacking = Counter(display.finals.values()) - sent
+    return found, wrong, lacking.total()
+
+
+async def _stream(url: str) -> list[StreamCaption]:
+    """Return the captions that are in the server's stream."""
+    import nats  # noqa: PLC0415 - an extra
+    from nats.errors import TimeoutError as SilenceError  # noqa: PLC0415
+
+    client = await nats.connect(url)
+    try:
+        everything = await client.jetstream().subscribe(
+            all_subjects("church"), ordered_consumer=True
+        )
+        found = []
+        with suppress(SilenceError):
+            while True:
+                message = await everything.next_msg(timeout=2)
+                item = parse_stream("church", message.subject, message.data)
+                if isinstance(item, StreamCaption):
+                    found.append(item)
+        return found
+    finally:
+        await client.close()
+
+
 def main() -> int:
     """Kill, print, judge; return the exit code."""
     parser = parser_of(__doc__)
@@ -125,12 +211,16 @@ def main() -> int:
                         help="seconds after READY, at most, that it is killed (40)")  # fmt: skip
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--limit", type=float, default=10.0, help="seconds until READY (10)")
+    parser.add_argument("--outside", action="store_true", help="with a NATS server and YouTube")
     arguments = parser.parse_args()
+    wrong, lacking = list[str](), 0
     with tempfile.TemporaryDirectory() as folder:
         draw = random.Random(arguments.seed)
-        kills = kill_again_and_again(
-            arguments.kills, Path(folder), draw, longest_s=arguments.longest
-        )
+        count, place, longest_s = arguments.kills, Path(folder), arguments.longest
+        if arguments.outside:
+            kills, wrong, lacking = kill_with_others_listening(count, place, draw, longest_s)
+        else:
+            kills = kill_again_and_again(count, place, draw, longest_s=longest_s)
     table = Table("killed after, s", "finals shown", "history", "missing", "serves, s", "ready, s")
     for kill in kills:
         table.add_row(*map(str, kill))
@@ -142,7 +232,11 @@ def main() -> int:
         f"{len(kills)} kills, {sum(kill.shown for kill in kills)} finals shown, {missing} missing; "
         f"ready after p50 {np.median(ready):.1f} s, at most {max(ready):.1f} s"
     )
-    return 1 if missing or max(ready) > arguments.limit else 0
+    if arguments.outside:
+        console.print(f"Outside: {len(wrong)} missing or twice; YouTube lacks {lacking} finals")
+    for each in wrong:
+        console.print(each, markup=False)
+    return 1 if missing or wrong or max(ready) > arguments.limit else 0
 
 
 if __name__ == "__main__":

@@ -194,7 +194,10 @@ def _parts(needs: Sequence[Need], here: Place, *, ok: bool) -> Table:
     free = [human_size(here.gpu_bytes) if here.has_gpu else "no GPU", human_size(here.ram_bytes)]
     if running := running_services():
         # What it holds is missing from the free memory that is told below.
-        took = sum(each.memory_info().rss for each in running)
+        took = 0
+        for each in running:
+            with suppress(psutil.Error):  # it may have ended since
+                took += each.memory_info().rss
         on_gpus = [use.memory_bytes for each in running if (use := gpu_use(each.pid))]
         table.add_row("a service runs now, with", human_size(sum(on_gpus)), human_size(took))
     table.add_row("free", *free)

@@ -31,8 +31,11 @@ _PROMPT = "prompt style of a new Gemma (translate.final.prompt)"
 
 def add_model_steps(steps: Commands) -> None:
     """Describe the steps."""
-    says = "Compare a new model with the one in use; exit code 1: keep the old one."
-    option = _add_model_step(steps, "compare", _compare, says).add_argument
+    says = "Compare a new model with the one in use; exit code 1: keep the old one, 2: error."
+    step = _add_model_step(steps, "compare", _compare, says)
+    # Else an error would be taken for a verdict.
+    step.set_defaults(broken=2)
+    option = step.add_argument
     option("old", help="name or path of the old model")
     option("new")
     says = "another test set: source, tab, target per line"

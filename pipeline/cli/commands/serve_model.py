@@ -8,6 +8,7 @@ import os
 import shlex
 import shutil
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -152,10 +153,10 @@ def _check_key(file: str) -> None:
 
 
 def _port(text: str) -> int:
-    port = int(text)
-    if not 1 <= port <= 65_535:
-        raise argparse.ArgumentTypeError(f"{port} is no port: 1 to 65535")
-    return port
+    with suppress(ValueError):
+        if 1 <= (port := int(text)) <= 65_535:
+            return port
+    raise argparse.ArgumentTypeError(f"{text!r} is no port: 1 to 65535")
 
 
 def _rooms(text: str) -> int:
@@ -167,7 +168,7 @@ def _threads(text: str) -> int:
 
 
 def _number(text: str, most: int) -> int:
-    number = int(text)
-    if not 1 <= number <= most:
-        raise argparse.ArgumentTypeError(f"{number} is not between 1 and {most}")
-    return number
+    with suppress(ValueError):
+        if 1 <= (number := int(text)) <= most:
+            return number
+    raise argparse.ArgumentTypeError(f"{text!r} is no number between 1 and {most}")

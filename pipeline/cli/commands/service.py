@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -159,6 +160,8 @@ def _stop(arguments: argparse.Namespace) -> int:
         process.resume()
         # The daemon may take all of drain_s for the captions that are still to come.
         process.wait(settings.session.drain_s + _LAST_WORDS_S)
+    except psutil.NoSuchProcess:
+        pass  # it has ended before it could be asked to, or told to go on
     except psutil.AccessDenied:
         message = f"Process {process.pid} belongs to another user."
         raise ServerError("not-ours", message, "Run this as that user, or with sudo.") from None
@@ -178,9 +181,12 @@ def _pass_on(*command: str) -> int:
 
 def _is_suspended(process: psutil.Process) -> bool:
     """Whether this is a stark-translate that Ctrl-Z has suspended."""
-    return process.status() == psutil.STATUS_STOPPED and any(
-        "stark-translate" in word or word == "pipeline" for word in process.cmdline()
-    )
+    # It may end while it is looked at, or belong to another user.
+    with suppress(psutil.Error):
+        return process.status() == psutil.STATUS_STOPPED and any(
+            "stark-translate" in word or word == "pipeline" for word in process.cmdline()
+        )
+    return False
 
 
 def _logs(arguments: argparse.Namespace) -> int:

@@ -69,8 +69,10 @@ def harvest(folder: Path, terms: Sequence[str], speaker: str = "") -> Harvest:
     records = [_rejudged(given, judged.get(given.id)) for given in session.shown]
     for number, record in enumerate(records):
         pair = pair_of(record, session.name)
+        decided = decisions.get(record.id)
         # What an operator hid, and nobody has judged since, was wrong in some way.
-        if pair is None or (record.id in hidden and record.id not in decisions):
+        is_judged = decided is not None and decided.outcome != "open"
+        if pair is None or (record.id in hidden and not is_judged):
             continue
         if record.id in edits:
             # None of an edit that hides: it is here only because a review has judged it since.
@@ -78,7 +80,6 @@ def harvest(folder: Path, terms: Sequence[str], speaker: str = "") -> Harvest:
         # Asked for the end of a sentence: one that goes on in the next caption is half.
         following = records[number + 1] if number + 1 < len(records) else None
         hindered = obstacle(record, pair.source, following)
-        decided = decisions.get(record.id)
         origin, status, kept = _outcome(pair, decided, hindered)
         sound = recording_path(folder, record.id)
         used = models.get(pair.engine, _NO_MODEL)
@@ -110,7 +111,7 @@ def harvest(folder: Path, terms: Sequence[str], speaker: str = "") -> Harvest:
             start_s=kept.start_s,
             end_s=kept.end_s,
         )
-        if decided and decided.outcome != "open" and made.certainty is not None:
+        if decided and is_judged and made.certainty is not None:
             # What had to be corrected was not good as it was.
             verdicts.append((made.translator, made.certainty, decided.outcome != "approved"))
         if status != "rejected" and (origin != "auto" or is_spoken(record)):

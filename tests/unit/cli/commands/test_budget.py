@@ -11,6 +11,7 @@ from typing import Any
 import orjson
 import pytest
 
+from pipeline.cli.commands import budget
 from pipeline.cli.commands.budget import running_services
 from pipeline.cli.main import main
 from pipeline.core.resources import bundled
@@ -73,9 +74,11 @@ def test_models_that_do_not_fit_are_exit_code_1(
     assert "not known" in said, "of this GPU no bandwidth is known"
 
 
+@pytest.mark.parametrize("ends", [False, True])
 def test_a_service_that_runs_is_seen_beside_the_estimate(
-    capsys: pytest.CaptureFixture[str],
+    ends: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """Also one that ends while it is looked at."""
     rename = "import ctypes, time; ctypes.CDLL(None).prctl(15, b'stark-stt'); print(flush=True)"
     with subprocess.Popen(
         [sys.executable, "-c", f"{rename}; time.sleep(60)"], stdout=subprocess.PIPE
@@ -83,7 +86,12 @@ def test_a_service_that_runs_is_seen_beside_the_estimate(
         assert engine.stdout
         engine.stdout.readline()
         try:
-            assert {engine.pid, os.getpid()} <= {each.pid for each in running_services()}
+            found = running_services()
+            assert {engine.pid, os.getpid()} <= {each.pid for each in found}
+            if ends:
+                engine.kill()
+                engine.wait()
+                monkeypatch.setattr(budget, "running_services", lambda: found)
             assert main(["budget"]) == 0
             assert "a service runs now, with" in capsys.readouterr().out
         finally:

@@ -57,6 +57,14 @@ def test_a_slow_machine_compares_with_a_part_of_each_set(
     assert {each.count for each in kept.measured} == {2}
 
 
+def test_what_cannot_be_compared_is_not_taken_for_a_worse_model(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    asked = ["learn", "compare", "starter", "none", "--role", "marian", "--data", "learning"]
+    assert main(asked) == 2
+    assert "none" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("count", ["0", "-3", "few"])
 def test_a_comparison_needs_a_sentence(count: str, capsys: pytest.CaptureFixture[str]) -> None:
     asked = ["learn", "compare", "starter", "starter", "--sentences", count]

@@ -96,6 +96,36 @@ def test_a_running_program_is_described_opened_and_ended(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("moment", "ends"),
+    [
+        ("status", (1, "`stark-translate run` starts one.")),
+        ("terminate", (0, "Ended: session replay-2026-11-22T09-30-00.")),
+    ],
+)
+def test_a_program_that_ends_by_itself_meanwhile_needs_no_stop(
+    moment: str,
+    ends: tuple[int, str],
+    folder: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    code, says = ends
+    with started("replay", cwd=folder) as program:
+        port = port_of(program)
+        act = getattr(psutil.Process, moment)
+
+        def ends_first(process: psutil.Process) -> object:
+            program.process.kill()
+            program.end()
+            return act(process)
+
+        monkeypatch.setattr(psutil.Process, moment, ends_first)
+        assert main(["stop", "--port", port]) == code
+    assert says in "".join(capsys.readouterr())
+
+
+@pytest.mark.slow
 def test_what_systemd_has_started_systemd_ends(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -49,6 +49,13 @@ def test_what_a_reviewer_says_holds(folder: Path) -> None:
     assert ("Turn with me to the book of extra.", "Turn with me to Ezra.") in found.spoken
 
 
+def test_what_was_hidden_stays_so_when_its_review_is_taken_back(folder: Path) -> None:
+    decide(folder, 5, "approved", GOOD.source, GOOD.target)
+    assert 5 in {pair.id for pair in harvest(folder, []).pairs}
+    decide(folder, 5, "open", GOOD.source, GOOD.target)
+    assert 5 not in {pair.id for pair in harvest(folder, []).pairs}
+
+
 def test_an_edit_of_the_translation_does_not_vouch_for_half_a_sentence(tmp_path: Path) -> None:
     half = replace(WRONG, source="that every diagnosis", edit="que todo diagnóstico")
     (pair,) = harvest(hold(tmp_path, [half]), []).pairs
