@@ -116,7 +116,9 @@ class Buttons:
     def _hear(self, given: Mapping[str, str]) -> Response:
         """Return what was said of a doubtful caption: `id`, `lang`."""
         number = given.get("id", "")
-        heard = self.sound(int(number), given.get("lang", "")) if number.isdecimal() else b""
+        # 16 digits hold every id; of thousands `int` makes a ValueError.
+        is_id = number.isdecimal() and len(number) <= 16
+        heard = self.sound(int(number), given.get("lang", "")) if is_id else b""
         if not heard:
             return refuse(HTTPStatus.NOT_FOUND, "The sound of this caption is not there any more.")
         return respond(HTTPStatus.OK, heard, "audio/wav")
