@@ -179,6 +179,9 @@ class OperatorCommands:
         """Do what captions hang on. Raises ProtocolError."""
         # Before a final that is kept back is let go: a refusal must not put it on the screens.
         self._require_newest(command)
+        # Before anything is changed: half a correction would stand, and be recorded nowhere.
+        if isinstance(command, CorrectCommand) and command.target:
+            self._written.require_caption(command.id, command.lang)
         try:
             with self._targets[0].coordinator.deciding(self._decided(command)):
                 self._act(command)

@@ -14,7 +14,7 @@ from pipeline.core.errors import ProtocolError, quoted
 from pipeline.core.formats import utc_now
 from pipeline.core.types import Caption
 from pipeline.daemon.captions.retranslations import Retranslations
-from pipeline.daemon.captions.target import Back, together
+from pipeline.daemon.captions.target import Back, TargetCaptions, together
 from pipeline.daemon.captions.targets import Targets
 from pipeline.daemon.context.context import DaemonContext
 from pipeline.daemon.context.sinks import Sink
@@ -141,10 +141,14 @@ class WrittenTexts:
 
         Raises ProtocolError.
         """
-        if lang not in ("", self._board.source, *self._targets.langs):
-            raise ProtocolError("unknown-lang", f"{quoted(lang)} is not translated into.")
-        if back := self._targets.of(lang).edit(key, text):
+        if back := self._target(lang).edit(key, text):
             self._done("edit", key, back)
+
+    def require_caption(self, key: int, lang: str) -> None:
+        """Raise ProtocolError where a language has no such caption to edit."""
+        target = self._target(lang)
+        if not target.coordinator.holds(key):  # one that is kept back need not be on the board
+            target.board.message(key)
 
     def hide(self, key: int) -> None:
         """Take a caption off every screen, in every language. Raises ProtocolError."""
@@ -241,6 +245,11 @@ class WrittenTexts:
         change()
         if self.notices.texts != before:
             self._undo.push("notice", back, _NOTICE)
+
+    def _target(self, lang: str) -> TargetCaptions:
+        if lang not in ("", self._board.source, *self._targets.langs):
+            raise ProtocolError("unknown-lang", f"{quoted(lang)} is not translated into.")
+        return self._targets.of(lang)
 
     def _require_screens(self, lang: str) -> None:
         """Raise ProtocolError where nothing in this language can be shown."""

@@ -77,6 +77,16 @@ def test_a_correction_holds_for_a_final_that_comes_later(desk: Desk) -> None:
     assert desk.texts()[-1] == ("faith", "la foi")
 
 
+def test_one_with_a_translation_for_a_language_that_lacks_the_caption_is_refused(
+    desk: Desk,
+) -> None:
+    desk.board.show(made("fe", "es", "fate", number=2))
+    with pytest.raises(ProtocolError, match="unknown-caption"):
+        desk.commands.obey(command("correct", id=2, text="faith", write="la foi", lang="fr"))
+    assert desk.board.message(2).source.text == "fate"
+    assert (desk.screen.messages, desk.commands.console().undo) == ([], "")
+
+
 def test_what_is_filled_in_later_is_what_was_really_said(desk: Desk) -> None:
     desk.targets.look(100.0)
     assert desk.workers[1].is_resting

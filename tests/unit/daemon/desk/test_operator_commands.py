@@ -199,6 +199,14 @@ def test_a_correction_brings_its_own_translation_along(setting: Setting) -> None
     assert (now.source.text, now.target.text) == ("grace", "la gracia")
 
 
+def test_a_correction_whose_translation_is_refused_changes_nothing(setting: Setting) -> None:
+    setting.say(1)
+    with pytest.raises(ProtocolError, match="unknown-lang"):
+        setting.do("correct", id=1, text="grace", write="la grâce", lang="fr")
+    assert (setting.board.message(1).source.text, setting.shown()) == ("gracia", ["gracia"])
+    assert (setting.published, setting.hearing.asked, setting.do()) == ([], [], "")
+
+
 def test_who_opens_the_newest_caption_lets_what_follows_be_another(setting: Setting) -> None:
     setting.say(1)
     setting.say(2)
