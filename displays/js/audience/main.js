@@ -86,11 +86,12 @@ async function loadRest() {
 async function askVoices() {
   try {
     const response = await fetch("/listen");
-    voices = response.ok ? (await response.json()).langs : [];
-    if (voices.length > 0 && !listener) {
+    const spoken = response.ok ? (await response.json()).langs : [];
+    if (spoken.length > 0 && !listener) {
       const { Listener } = await import("./listener.js");
       listener = new Listener(new Audio(), askVoices);
     }
+    voices = spoken; // Not before: a voice that nothing plays is not offered.
   } catch (error) {
     console.info("not fetched:", error.message); // The network is gone: it stays as it was.
   }
