@@ -356,6 +356,21 @@ def test_only_new_finals_are_read_out(hall: DisplayServer, visit: Visit) -> None
     assert page.locator("main [aria-live]").count() == 0
 
 
+def test_a_screen_reader_cannot_go_back_to_what_was_hidden(
+    hall: DisplayServer, visit: Visit
+) -> None:
+    page = visit()
+    for number in (1, 2):
+        hall.say(number, f"Frase {number}.", final=True)
+    expect(page.locator("#announcer p")).to_have_count(2)
+    hall.hide(2)
+    expect(page.locator(".caption")).to_have_count(1)
+    assert page.locator("#announcer").text_content() == "Frase 1."
+    hall.adopt("two")
+    expect(page.locator(".caption")).to_have_count(0)
+    assert page.locator("#announcer").text_content() == ""
+
+
 def test_the_screen_is_kept_on(visit: Visit) -> None:
     count = """window.locks = [];
         WakeLock.prototype.request = (type) =>

@@ -102,3 +102,23 @@ def test_where_the_voice_is_gone_the_phones_own_is_offered(
     hall._voices.close()
     expect(page.locator("#aloud")).to_have_attribute("aria-pressed", "false", timeout=15_000)
     expect(page.locator("#aloud")).to_have_attribute("aria-label", "Read captions aloud")
+
+
+def test_who_has_paused_it_hears_nothing_after_a_break(hall: DisplayServer, visit: Visit) -> None:
+    page = listening(visit)
+    page.evaluate("sound.pause()")  # as a locked screen does, or headphones that are taken off
+    hall.close()
+    hall.open()
+    expect(page.locator("#status-text")).to_have_text("Listening")
+    page.wait_for_timeout(4000)  # it tries again after two seconds
+    assert page.evaluate("sound.paused")
+
+
+def test_where_its_player_does_not_come_the_phones_own_voice_is_offered(
+    hall: DisplayServer, visit: Visit
+) -> None:
+    page = visit("/?lang=es", fresh=True, answers=frozenset({503}))
+    page.route("**/listener.js", lambda route: route.fulfill(status=503))
+    page.reload()
+    expect(page.locator("#aloud")).to_be_visible()
+    expect(page.locator("#aloud")).to_have_attribute("aria-label", "Read captions aloud")

@@ -259,6 +259,14 @@ def test_a_long_sentence_comes_in_pages_and_none_is_skipped(
     assert page.locator("#captions").evaluate("e => e.textContent.split('\\n').length") <= 2
 
 
+def test_every_page_of_a_sentence_that_is_hidden_leaves(hall: DisplayServer, visit: Visit) -> None:
+    page = visit("/projector?mode=blocks&lines=2&clear=0", **HD)
+    hall.say(1, " ".join(f"palabra número {n}," for n in range(40)), final=True)
+    expect(page.locator("#captions")).to_contain_text("número 12,")  # its second page or third
+    hall.hide(1)
+    expect(page.locator("#captions .caption")).to_have_count(0, timeout=10_000)
+
+
 def test_a_word_waits_for_the_sentence_that_it_can_join(hall: DisplayServer, visit: Visit) -> None:
     page = visit("/projector?mode=blocks", RECORD, **HD)
     expect(page.locator(STATUS)).to_be_hidden()

@@ -177,3 +177,38 @@ def test_a_printed_verse_is_read_without_its_place_and_a_doubt_without_its_sign(
     hall.show(replace(quoted, verse=printed))
     expect(page.locator(".caption").last).to_contain_text("(RV1909)")
     says(page, "Tal vez.", "Jehová es mi pastor")
+
+
+def test_what_was_hidden_while_the_line_was_lost_is_not_said(
+    hall: DisplayServer, visit: Visit
+) -> None:
+    page = listening(visit)
+    hall.say(1, "El Señor es mi pastor.", final=True)
+    hall.say(2, "Esto no debe oírse.", final=True)
+    expect(page.locator(".caption")).to_have_count(2)
+    hall.close()
+    expect(page.locator("#status-text")).to_have_text("Reconnecting")
+    hall.hide(2)
+    hall.open()
+    expect(page.locator(".caption")).to_have_count(1)
+    assert page.evaluate("cancelled") == 0, "what is being said is said to its end"
+    page.evaluate("ended()")
+    hall.say(3, "Oremos.", final=True)
+    says(page, "El Señor es mi pastor.", "Oremos.")
+    hall.close()
+    expect(page.locator("#status-text")).to_have_text("Reconnecting")
+    hall.hide(3)  # while it is being said
+    hall.open()
+    until(page, "cancelled === 1")
+
+
+def test_another_service_is_read_from_its_first_word(hall: DisplayServer, visit: Visit) -> None:
+    page = listening(visit)
+    for number in (1, 2):
+        hall.say(number, f"Frase {number} de un ensayo.", final=True)
+    says(page, "Frase 1 de un ensayo.")
+    hall.adopt("two")
+    expect(page.locator(".caption")).to_have_count(0)
+    until(page, "cancelled === 1")
+    hall.say(1, "El Señor es mi pastor.", final=True)  # its ids begin anew
+    says(page, "Frase 1 de un ensayo.", "El Señor es mi pastor.")

@@ -103,7 +103,8 @@ export class Listener {
     if (!this.isOn) return;
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => {
-      if (!this.isOn) return;
+      // Who has paused it is not to be surprised: it goes on by "play".
+      if (!this.isOn || (this.#audio.paused && !this.#audio.ended)) return;
       this.#onBreak(); // Not at once: a server that restarts answers nobody.
       this.#load();
     }, AGAIN_MS);

@@ -8,7 +8,7 @@ import { languageName, pickLang, setLanguage, translatePage, words } from "../sh
 import { renderNotice } from "../shared/notice.js";
 import { Session } from "../shared/session.js";
 import { statusName, statusTone } from "../shared/status.js";
-import { announce, clearAnnouncer } from "./announcer.js";
+import { announce, clearAnnouncer, forgetHidden } from "./announcer.js";
 import { isUnsure, offerLanguages } from "./door.js";
 import { forgetLinkLanguage, loadPreferences, savePreferences } from "./preferences.js";
 import { Settings } from "./settings.js";
@@ -34,6 +34,7 @@ let speaker = null;
 let listener = null;
 let voices = []; // languages that the church's own voice speaks
 let hintTimer = 0;
+let service = ""; // the name of the one that is read
 let staysAwake = true;
 
 const followList = new FollowList(document.getElementById("scroller"), list, (isFollowing) => {
@@ -86,11 +87,12 @@ async function loadRest() {
 async function askVoices() {
   try {
     const response = await fetch("/listen");
-    voices = response.ok ? (await response.json()).langs : [];
-    if (voices.length > 0 && !listener) {
+    const spoken = response.ok ? (await response.json()).langs : [];
+    if (spoken.length > 0 && !listener) {
       const { Listener } = await import("./listener.js");
       listener = new Listener(new Audio(), askVoices);
     }
+    voices = spoken; // Not before: a voice that nothing plays is not offered.
   } catch (error) {
     console.info("not fetched:", error.message); // The network is gone: it stays as it was.
   }
@@ -150,8 +152,7 @@ function resumeAloud() {
     speaker.stop();
     aloud.setAttribute("aria-pressed", false);
   } else {
-    speaker.passOver(captions.slice(0, -1));
-    captions.slice(-1).forEach((caption) => speaker.take(caption));
+    speaker.resume(captions);
   }
 }
 
@@ -190,12 +191,19 @@ function renderStatus() {
 }
 
 function renderCaptions() {
-  followList.render(blocksOf(session.captions.visible(session.lang), session.lang), session.lang);
+  const captions = session.captions.visible(session.lang);
+  followList.render(blocksOf(captions, session.lang), session.lang);
+  forgetHidden(captions);
   renderStatus();
 }
 
 function onHello() {
   updateSettings();
+  if (service !== session.name) {
+    service = session.name;
+    speaker?.forget();
+    clearAnnouncer();
+  }
   renderCaptions();
   resumeAloud();
   if (isRestAsked) askVoices();
@@ -210,7 +218,7 @@ function onCaption({ caption, isNew, isNewlyFinal, before }) {
   if (session.isBlank) speaker?.passOver([caption]);
   else if (speaker?.isOn) speaker.take(caption);
   else if (isNewlyFinal && !listener?.isOn) {
-    announce(textFor(caption, session.lang), before && textFor(before, session.lang));
+    announce(caption.id, textFor(caption, session.lang), before && textFor(before, session.lang));
   }
   if (followList.isFollowing && !list.hidden) connection.painted(caption.seq);
 }

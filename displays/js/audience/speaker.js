@@ -69,6 +69,11 @@ export class Speaker {
   /** Be silent, and forget what was to be said. */
   stop() {
     this.#lang = "";
+    this.forget();
+  }
+
+  /** Begin anew: another service's ids are of other captions. */
+  forget() {
     this.#captions.clear();
     this.#said.clear();
     this.#since.clear();
@@ -94,7 +99,17 @@ export class Speaker {
   passOver(captions) {
     if (!this.isOn) return;
     for (const caption of captions) this.#passOver(caption);
+    this.#since.clear(); // Also of what was hidden while the line was lost.
     this.#silence();
+  }
+
+  /** Go on with the newest of `captions`, which have come at once and are all there are: the others are hidden by now. */
+  resume(captions) {
+    this.#since.clear();
+    for (const caption of captions.slice(0, -1)) this.#passOver(caption);
+    const id = this.#current?.id ?? -1; // -1 is the greeting.
+    if (id >= 0 && captions.every((caption) => caption.id !== id)) this.#silence();
+    for (const caption of captions.slice(-1)) this.take(caption);
   }
 
   #passOver(caption) {

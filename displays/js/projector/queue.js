@@ -47,8 +47,9 @@ export class Queue {
     }
     const oldest = all.length > 0 ? all[0].id : Infinity;
     for (const id of before.keys()) {
-      // Gone from the middle: hidden, or fewer pages than before. What is older than all was only forgotten.
-      if (!this.#offered.has(id) && (id > oldest || captions.get(id))) pacer.remove(id);
+      // Gone from the middle: hidden, or fewer pages than before. What is older than all was only forgotten, unless its
+      // caption is known: a page's id is that of its caption and a fraction.
+      if (!this.#offered.has(id) && (id > oldest || captions.get(Math.floor(id)))) pacer.remove(id);
     }
     this.#heldSince = new Map([...this.#heldSince].filter(([id]) => !this.#offered.has(id)));
     return waitMs;

@@ -26,6 +26,8 @@ export class Session {
   /** The notice that operators have put up: its text by language, {} if none stands. */
   notice = {};
   captions;
+  /** The service's name: captions of another one begin with the same ids. */
+  name = "";
 
   constructor({ limit, lang = "", langOf = (hello) => hello.lang }) {
     this.captions = new Captions(limit);
@@ -88,6 +90,7 @@ export class Session {
     this.refusal = "";
     this.notice = hello.notice?.texts ?? {};
     this.captions.onHello(hello);
+    this.name = hello.session;
     return { type: "hello", missed: !hello.resumed || hello.captions.length > CATCH_UP };
   }
 
