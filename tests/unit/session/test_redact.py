@@ -165,7 +165,7 @@ def test_the_sound_goes_as_well_if_the_end_came_when_its_record_was_gone(
         heard = spoken(key, start_s=10.0 * key, end_s=10.0 * key + 2, final=None, filtered="loop")
         made.record(heard)
         made.sound(heard, np.zeros(8000, np.float32))
-    wait_for(lambda: (made.folder / "audio" / "000002.flac").exists())
+    wait_for((made.folder / "audio" / "000002.flac").exists)
     with monkeypatch.context() as broken:
         broken.setattr(Path, "unlink", refuse)
         made.purge(Redaction(15.0, 60.0))
