@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import orjson
 
@@ -45,6 +45,11 @@ class RedactionFilter:
     def captions(self) -> int:
         """Number of captions removed from files so far."""
         return len(self._captions)
+
+    @property
+    def found(self) -> Redaction:
+        """The removal with the ids of all that is known to go: files of sound have no times."""
+        return replace(self.purge, ids=tuple(sorted(self._ids)))
 
     def has(self, key: int) -> bool:
         """Whether an utterance is known to go."""

@@ -313,7 +313,9 @@ def _mend_pairs(session: Session) -> None:
     if session.utterances and not (session.folder / PAIRS).exists():
         edits = operator_edits(session.messages)
         with writing_to(session.folder):
-            write_pairs(session.folder, file_pairs(session.utterances, edits, session.name))
+            target = session.langs["target"]
+            filed = file_pairs(session.utterances, edits, session.name, target)
+            write_pairs(session.folder, filed)
 
 
 def _sentences(session: Session) -> dict[int, str]:

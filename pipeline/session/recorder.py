@@ -353,7 +353,8 @@ class SessionRecorder:
         except OSError:  # what else is to be written fails as well, and is told
             return 0, 0
         utterances = [record for record in records if isinstance(record, UtteranceRecord)]
-        filed = file_pairs(utterances, operator_edits(messages), self.folder.name)
+        name, target = self.folder.name, self._captions.first
+        filed = file_pairs(utterances, operator_edits(messages), name, target)
         for name, file in self._pairs.items():
             file.content = pair_lines(filed[name])
         return len(filed[PAIRS]), len(filed[QUEUE])

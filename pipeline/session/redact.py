@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Protocol
@@ -39,6 +39,9 @@ _REMEMBERED = 20  # removals whose late records are still known
 
 class Lines(Protocol):
     """A file of lines, some of which may be queued for the disk."""
+
+    def lines(self) -> Iterator[bytes]:
+        """Yield all lines. Raises OSError."""
 
     def rewrite(self, change: Callable[[bytes], bytes]) -> None:
         """Apply `change` to every line. Raises OSError."""
@@ -100,13 +103,17 @@ class Purges:
         """
         if not self._pending:
             return False
-        self._mark.content = orjson.dumps([asdict(sweep.purge) for sweep in self._pending])
-        self._mark.flush()
+        self._write_mark()
         # One that was asked for meanwhile is not in the mark that was just written. Without the
         # lock it could come between the question and the answer, and count as marked.
         with self._lock:
             if not self._asked:
                 self.marked.set()
+        for sweep in self._pending:
+            for line in (line for file in self._files for line in file.lines()):
+                sweep.line(line)
+        # Once more, with the ids: without its record nobody can tell whether a sound is to go.
+        self._write_mark()
         for sweep in self._pending:
             _sweep(self._folder, sweep, self._files)
         for sweep in self._pending:
@@ -117,6 +124,10 @@ class Purges:
         (self._folder / MARK).unlink(missing_ok=True)
         self._pending.clear()
         return True
+
+    def _write_mark(self) -> None:
+        self._mark.content = orjson.dumps([asdict(sweep.found) for sweep in self._pending])
+        self._mark.flush()
 
 
 def event_of(sweep: RedactionFilter) -> OffRecordEvent:
@@ -184,10 +195,13 @@ def _sweep(folder: Path, sweep: RedactionFilter, files: Sequence[Lines]) -> None
 def _remake_transcripts(folder: Path) -> None:
     messages = read_journal(folder)
     extra = {lang: read_journal(folder, lang) for lang in extra_targets(folder)}
-    source = messages[0].source.lang if messages else ""
-    for path in folder.glob("transcript.*.*"):
+    paths = list(folder.glob("transcript.*.*"))
+    # Where each spoken language has captions, these are what is kept: then the only one without a
+    # journal of its own is the first target's, also if it was spoken first.
+    others = {path.name.split(".")[1] for path in paths} - extra.keys()
+    source = messages[0].source.lang if messages and len(others) > 1 else ""
+    for path in paths:
         _, lang, ending = path.name.split(".", 2)
-        # Of several spoken languages the first has captions as well, and these are what is kept.
         side: Side = "source" if lang == source and lang not in extra else "target"
         if ending in _WHOLE:
             content = _WHOLE[ending](cues(extra.get(lang, messages), side))

@@ -94,8 +94,11 @@ _ITEM = TypeAdapter(ReviewItem)
 _FIELDS = tuple(Pair.__dataclass_fields__)
 
 
-def pair_of(record: UtteranceRecord, session: str) -> Pair | None:
-    """Return the pair of an utterance's record, None if it has no translation."""
+def pair_of(record: UtteranceRecord, session: str, target: str = "") -> Pair | None:
+    """Return the pair of an utterance's record, None if it was captioned as it was heard.
+
+    `target` is the captions' language, which a final does not tell where the spoken words stand in.
+    """
     final, quality = record.final, record.quality
     if final is None or quality is None or final.engine == HEARD:
         return None
@@ -108,7 +111,7 @@ def pair_of(record: UtteranceRecord, session: str) -> Pair | None:
         source_lang=record.lang,
         source=record.text,
         raw_source=record.raw_text,
-        target_lang=final.lang,
+        target_lang=(target if final.engine == "source" else "") or final.lang,
         target=final.text,
         engine=final.engine,
         score=quality.score,
@@ -145,7 +148,9 @@ def follow_edit(pair: Pair, message: CaptionMessage) -> Pair | None:
     target = message.target
     if not target.text:
         return None
-    told = replace(pair, target=target.text, target_lang=target.lang, engine=target.engine)
+    told = replace(pair, target=target.text, engine=target.engine)
+    if target.engine != "source":
+        told = replace(told, target_lang=target.lang)
     if not message.corrected:
         return told
     # The score was that of a translation of something else.
@@ -161,14 +166,19 @@ def follow_edit(pair: Pair, message: CaptionMessage) -> Pair | None:
 
 
 def file_pairs(
-    records: Iterable[UtteranceRecord], edits: Mapping[int, CaptionMessage], session: str
+    records: Iterable[UtteranceRecord],
+    edits: Mapping[int, CaptionMessage],
+    session: str,
+    target: str = "",
 ) -> dict[str, list[Pair]]:
     """Return the pairs of a whole session by the file that they belong into.
 
-    `edits` are the newest versions of captions that an operator has changed, by id.
+    `edits` are the newest versions of captions that an operator has changed, by id; `target` is the
+    captions' language.
     """
     filed: dict[str, list[Pair]] = {name: [] for name in NAMES}
-    newest = {record.id: pair for record in records if (pair := pair_of(record, session))}
+    made = ((record.id, pair_of(record, session, target)) for record in records)
+    newest = {key: pair for key, pair in made if pair}
     for key, pair in newest.items():
         kept = follow_edit(pair, edits[key]) if key in edits else pair
         if kept is not None:

@@ -126,7 +126,8 @@ def refile(folder: Path, judged: Sequence[QualityRecord]) -> Mapping[str, int]:
         for record in session.shown
         if record.id in again
     ]
-    filed = file_pairs(records, operator_edits(session.messages), session.name)
+    edits, target = operator_edits(session.messages), session.langs["target"]
+    filed = file_pairs(records, edits, session.name, target)
     decided = {key for key, told in read_decisions(folder).items() if told.outcome != "open"}
     for name in NAMES:  # a decision is about an item of the queue: it stays there
         kept = [pair for pair in filed[name] if name == QUEUE or pair.id not in decided]

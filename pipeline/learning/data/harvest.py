@@ -68,7 +68,7 @@ def harvest(folder: Path, terms: Sequence[str], speaker: str = "") -> Harvest:
     # Before pairs are made: their score and flags are those of the last judgement.
     records = [_rejudged(given, judged.get(given.id)) for given in session.shown]
     for number, record in enumerate(records):
-        pair = pair_of(record, session.name)
+        pair = pair_of(record, session.name, session.langs["target"])
         decided = decisions.get(record.id)
         # What an operator hid, and nobody has judged since, was wrong in some way.
         is_judged = decided is not None and decided.outcome != "open"
@@ -81,6 +81,11 @@ def harvest(folder: Path, terms: Sequence[str], speaker: str = "") -> Harvest:
         following = records[number + 1] if number + 1 < len(records) else None
         hindered = obstacle(record, pair.source, following)
         origin, status, kept = _outcome(pair, decided, hindered)
+        # The spoken words stand in for a translation, and the reviewer has not made one.
+        is_copy = origin == "review" and kept.engine == "source" and kept.target == pair.target
+        # Or it is not known in which language: its line would have one text only.
+        if is_copy or kept.target_lang == kept.source_lang:
+            continue
         sound = recording_path(folder, record.id)
         used = models.get(pair.engine, _NO_MODEL)
         made = LearningPair(

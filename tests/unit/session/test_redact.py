@@ -7,22 +7,26 @@ import subprocess
 import sys
 import textwrap
 from collections import deque
+from dataclasses import replace
 from pathlib import Path
 from threading import Thread
 
+import numpy as np
 import orjson
 import pytest
 
 from pipeline.captions.redaction import MARK, Redaction
+from pipeline.config.section import Session as SessionSettings
 from pipeline.core.formats import utc_now
 from pipeline.core.reports import Fault
+from pipeline.protocol.caption import SourceText
 from pipeline.records.events import DictionaryEvent
 from pipeline.session.recorder import SessionRecorder
 from pipeline.session.redact import Purges, finish_purges
 from scripts.support.journal import message
 from scripts.support.records import compare_record
 from tests.support.patience import wait_for
-from tests.support.recorder import lines, recorder
+from tests.support.recorder import lines, recorder, spoken
 from tests.support.schemas import problems
 from tests.support.secret_words import PURGE, fill, secrets
 
@@ -145,6 +149,47 @@ def test_an_end_that_still_owes_is_not_whole(
     assert not (made.folder / MARK).exists()
 
 
+def test_the_sound_goes_as_well_if_the_end_came_when_its_record_was_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = SessionRecorder(
+        tmp_path,
+        source="en",
+        targets=("es",),
+        on_fault=print,
+        keeping=SessionSettings(keep_audio="all"),
+    )
+    made.start()
+    for key in (1, 2):
+        # Filtered: no board had a caption of it that would tell its id.
+        heard = spoken(key, start_s=10.0 * key, end_s=10.0 * key + 2, final=None, filtered="loop")
+        made.record(heard)
+        made.sound(heard, np.zeros(8000, np.float32))
+    wait_for((made.folder / "audio" / "000002.flac").exists)
+    with monkeypatch.context() as broken:
+        broken.setattr(Path, "unlink", refuse)
+        made.purge(Redaction(15.0, 60.0))
+        assert not made.close(5.0)
+    finish_purges(tmp_path)
+    assert [path.name for path in (made.folder / "audio").iterdir()] == ["000001.flac"]
+
+
+def test_transcripts_are_made_again_in_their_own_language_whatever_was_spoken_first(
+    tmp_path: Path,
+) -> None:
+    made = SessionRecorder(tmp_path, source="en", targets=("es", "en"), on_fault=print)
+    made.start()
+    for key, lang, en, es in ((1, "es", "Grace", "Gracia"), (2, "en", "Peace", "Paz")):
+        said = SourceText(lang, en if lang == "en" else es)
+        for to, text in (("es", es), ("en", en)):
+            made.caption(replace(message(key, "", text, lang=to), source=said), to)
+    assert made.close(5.0)
+    (made.folder / MARK).write_bytes(b'[{"from_s":50.0,"to_s":60.0,"ids":[]}]')
+    finish_purges(tmp_path)
+    assert (made.folder / "transcript.es.txt").read_text() == "Gracia\nPaz\n"
+    assert (made.folder / "transcript.en.txt").read_text() == "Grace\nPeace\n"
+
+
 def refuse(*_: object, **__: object) -> None:
     raise OSError(28, "No space left on device")
 
@@ -185,7 +230,7 @@ KILLED = """
 
 @pytest.mark.slow
 def test_killed_amid_it_the_next_start_does_the_rest(tmp_path: Path) -> None:
-    for at in (2, 3, 4, 6, 9, 99):
+    for at in (2, 3, 4, 6, 10, 99):
         (tmp_path / str(at)).mkdir()
     command = [sys.executable, "-c", textwrap.dedent(KILLED), str(tmp_path)]
     done = subprocess.run(command, capture_output=True, check=False, timeout=120)

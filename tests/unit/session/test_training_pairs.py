@@ -146,6 +146,16 @@ def test_a_hidden_captions_pair_comes_back_with_its_caption(decision: Decision) 
     assert filed([made], edited(1, ""), back) == filed([made])
 
 
+def test_where_the_spoken_words_stand_in_the_language_is_still_that_of_the_captions() -> None:
+    made = spoken(1, "reject")
+    assert made.final is not None
+    left = replace(made, final=replace(made.final, lang="en", engine="source"))
+    corrected = replace(message(1, "Grace", "Grace", lang="en", engine="source"), corrected=True)
+    for messages in ([], [corrected]):
+        found = file_pairs([left], operator_edits(messages), "s", "es")
+        assert [pair.target_lang for pairs in found.values() for pair in pairs] == ["es"]
+
+
 def test_a_whole_session_is_filed_in_its_order() -> None:
     records = [spoken(1), spoken(2, "moderate", 0.8), spoken(3, "reject", 0.2), spoken(4)]
     messages = [edited(3, "Tres", seq=1), edited(4, "Cuatro", seq=2), edited(4, "", seq=3)]

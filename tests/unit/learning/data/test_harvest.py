@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,6 +10,12 @@ import pytest
 
 from pipeline.core.errors import LearningError
 from pipeline.learning.data.harvest import harvest, read_harvest, write_harvest
+from pipeline.learning.data.pairs import pair_line, parse_line
+from pipeline.records.utterance import FinalRecord, judged
+from pipeline.review.store import Review
+from pipeline.session.recorder import SessionRecorder
+from scripts.support.journal import message
+from scripts.support.records import utterance_record
 from tests.support.services import GEMMA, GOOD, NAME, UNSURE, WRONG, decide, hold
 
 
@@ -60,6 +67,28 @@ def test_an_edit_of_the_translation_does_not_vouch_for_half_a_sentence(tmp_path:
     half = replace(WRONG, source="that every diagnosis", edit="que todo diagnóstico")
     (pair,) = harvest(hold(tmp_path, [half]), []).pairs
     assert (pair.source, pair.status, pair.obstacle) == ("operator", "review", "half a sentence")
+
+
+def test_what_was_left_untranslated_is_learnt_only_as_a_reviewer_translates_it(
+    tmp_path: Path,
+) -> None:
+    """Such a pair once had English on both sides, and no line of the data could be read again."""
+    made = SessionRecorder(tmp_path, source="en", targets=("es",), on_fault=print)
+    made.start()
+    for key, engine, lang in ((1, "source", "en"), (2, "source", "en"), (3, "gemma", "es")):
+        text = GOOD.target if engine == "gemma" else GOOD.source
+        made.caption(message(key, GOOD.source, text, lang=lang, engine=engine), "es")
+        final = FinalRecord(lang=lang, text=text, engine=engine)
+        made.record(judged(replace(utterance_record(key, GOOD.source), final=final, partial=None)))
+    assert made.close(5.0)
+    with closing(Review(made.folder)) as review:
+        for key, target in ((1, GOOD.target), (2, GOOD.source)):
+            text = GOOD.source
+            review.decide(key, "approved", source=text, target=target, reviewer="Ana")
+    found = harvest(made.folder, []).pairs
+    assert [(pair.id, pair.status) for pair in found] == [(1, "accepted"), (3, "review")]
+    assert parse_line(pair_line(found[0])) == found[0]
+    assert (found[0].target_lang, found[0].translation) == ("es", GOOD.target)
 
 
 def test_it_is_kept_and_read_back(folder: Path, tmp_path: Path) -> None:
