@@ -53,6 +53,10 @@ class _Placed:
     start_s: float | None = None
     end_s: float = 0.0
     text: str = ""
+    said_s: float = -1.0
+    """Where in the session's audio the final ends."""
+    is_left_out: bool = False
+    """Whether its newest words were said while the displays were blank."""
 
 
 class RollingSubtitles:
@@ -74,6 +78,7 @@ class RollingSubtitles:
     ) -> None:
         """Take a version of a caption; one that is not `is_shown` takes its time without a text.
 
+        So does what is made of the same words later, such as a translation that was owed.
         `heard_s` is the newest time of the sound that any caption has told of. That clock stands
         still in pauses, so each caption is placed anew: by how long before `heard_s` it was said.
         """
@@ -149,12 +154,21 @@ class RollingSubtitles:
             queued_s = min(self._ended_s, old.spoken_s + _QUEUE_S)
             # Never in a segment that is listed: players have read it, and do not ask again.
             start_s = max(round(old.spoken_s, 3), round(queued_s, 3), _end(now_s) * SEGMENT_S)
-        text = subtitle(message, self._side) if is_shown else ""
+        is_new = message.end_s > old.said_s
+        is_left_out = not is_shown if is_new else old.is_left_out
+        text = "" if is_left_out else subtitle(message, self._side)
         length_s = max(message.end_s - message.start_s, len(text) / CHARS_PER_S, SHORTEST_S)
         # What is not shown keeps nobody waiting.
         if text:
             self._ended_s = max(self._ended_s, start_s + length_s)
-        return replace(old, start_s=start_s, end_s=start_s + length_s, text=text)
+        return replace(
+            old,
+            start_s=start_s,
+            end_s=start_s + length_s,
+            text=text,
+            said_s=message.end_s,
+            is_left_out=is_left_out,
+        )
 
     def _cues_of(self, key: int, from_s: float) -> tuple[Cue, ...]:
         """Return a caption's cues if any may be in the segment that begins at `from_s`.

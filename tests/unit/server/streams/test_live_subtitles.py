@@ -14,7 +14,7 @@ from pipeline.captions.board import CaptionBoard
 from pipeline.captions.redaction import Redaction
 from pipeline.config.schema import Server
 from pipeline.core.metrics import Metrics
-from pipeline.protocol.caption import CaptionMessage
+from pipeline.protocol.caption import CaptionMessage, TargetText
 from pipeline.server.hub import Hub
 from pipeline.server.streams.live_subtitles import LiveSubtitles
 from scripts.support.records import caption, health_record
@@ -93,6 +93,21 @@ def test_nothing_is_added_while_the_displays_are_blank() -> None:
     streamed.say(2, "grace", "gracia", "grâce")
     streamed.now_s += 20
     assert streamed.texts("es") == ["gracia"]
+
+
+def test_what_was_said_while_blank_stays_away_when_its_translation_comes_later() -> None:
+    """A translator that had failed makes up for it, the newest first, when all is shown again."""
+    streamed = Streamed()
+    board = streamed.spanish
+    streamed.put(board, board.show(caption(1, "peace", "paz", final=True)))
+    streamed.subtitles.set_blank(is_blank=True)
+    made = caption(2, "a secret", "a secret", final=True, engine="source", start_s=9.0, end_s=11.0)
+    streamed.put(board, board.show(made))
+    streamed.put(board, board.edit(1, "la paz"))  # said before, and put right meanwhile
+    streamed.subtitles.set_blank(is_blank=False)
+    streamed.put(board, board.retranslate(2, TargetText("es", "un secreto", "gemma")))
+    streamed.now_s += 20
+    assert (streamed.texts("es"), streamed.texts("en")) == (["la paz"], ["peace"])
 
 
 def test_a_typed_caption_does_not_move_what_is_said_after_it() -> None:
