@@ -47,7 +47,7 @@ def in_words(gpu_layers: int) -> str:
 
 _WARM_UP = "Grace to you and peace."
 _NOTHING = Draft()
-_SURE = -0.4
+_SURE = -0.3
 """From this mean log-probability on an answer is taken as it is: docs/decisions/074."""
 _QUICK_S = 1.0
 """A longer first answer is the only one: the delay of a caption doubles at most."""
