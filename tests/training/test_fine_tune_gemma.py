@@ -26,7 +26,7 @@ from training.data import corpora, pieces, subwords, teach  # noqa: E402
 from training.data.packing import lay_out  # noqa: E402
 from training.export.export_gemma import WRITTEN_OUT, config, renamed  # noqa: E402
 from training.gguf_export import checkpoint, proof, vocabulary, writing  # noqa: E402
-from training.models import gemma_decoding, gemma_gguf  # noqa: E402
+from training.models import gemma_decoding, gemma_gguf, steps  # noqa: E402
 from training.models.gemma_model import Gemma, GemmaShape  # noqa: E402
 from training.models.linear_loss import linear_loss  # noqa: E402
 from training.models.low_rank import LowRankGemma  # noqa: E402
@@ -322,6 +322,24 @@ def test_what_all_weights_learnt_reaches_llama_cpp_and_is_learnt_on_from(
     assert path.name in {each["file"] for each in made["inputs"]}
 
 
+def test_what_is_learnt_at_a_level_lies_on_its_steps_and_is_learnt_on_from(
+    files: Files, base: Path, tmp_path: Path
+) -> None:
+    at_level = ["--rank", "0", "--level", "Q4_0", "--makers", "2"]
+    assert fine_tune(files, base, tmp_path, *at_level, "--steps", "2") == 0
+    first = torch.load(tmp_path / "checkpoint.pt", weights_only=False)
+    assert fine_tune(files, base, tmp_path, *at_level, "--steps", "4", "--resume") == 0
+    second = torch.load(tmp_path / "checkpoint.pt", weights_only=False)
+    assert torch.equal(first["shares"], second["shares"])
+
+    fine = second["model"]
+    model, _ = fine_tune_gemma.load_base(tmp_path / "merged")  # as an earlier training
+    merged = model.state_dict()
+    assert not torch.equal(merged["blocks.0.q.weight"], fine["blocks.0.q.weight"])
+    for name, tensor in steps.on_steps(merged, "Q4_0").items():
+        np.testing.assert_allclose(merged[name].numpy(), tensor.numpy(), atol=1e-6)
+
+
 def test_frozen_layers_stay_as_they_are(files: Files, base: Path, tmp_path: Path) -> None:
     frozen = ["--rank", "0", "--frozen-layers", "1", "--steps", "2"]
     assert fine_tune(files, base, tmp_path, *frozen) == 0
@@ -461,6 +479,13 @@ def test_a_diverging_training_ends_with_the_last_good_checkpoint(
     assert fine_tune(files, base, tmp_path, "--minutes", "1", "--rate", "inf", "--resume") != 0
     assert "is no number" in capsys.readouterr().err
     assert (tmp_path / "checkpoint.pt").read_bytes() == good
+
+
+def test_a_level_is_for_all_weights(
+    files: Files, base: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert fine_tune(files, base, tmp_path, "--level", "Q4_0") != 0
+    assert "rank-wrong" in capsys.readouterr().err
 
 
 def test_what_cannot_be_gone_on_from_is_said(

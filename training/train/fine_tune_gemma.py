@@ -86,7 +86,8 @@ def options_of(arguments: Sequence[str] | None) -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     add = parser.add_argument
-    add("--base", type=Path, required=True, help="the --out of cut_vocabulary, or a starter's GGUF")
+    add("--base", type=Path, required=True,
+        help="the --out of cut_vocabulary, merged/ of a training, or a starter's GGUF")  # fmt: skip
     corpora.add_options(parser)
     add("--out", type=Path, required=True, help="for checkpoint.pt and merged/")
     add("--minutes", type=float, default=90, help="in all, resumes included (%(default)s)")
@@ -111,7 +112,8 @@ def options_of(arguments: Sequence[str] | None) -> argparse.Namespace:
     add("--threads", type=int, default=1, help="%(default)s")
     add("--device", choices=("cpu", "cuda"), default="cpu", help="cuda takes --rank 0")
     add("--makers", type=int, default=1, help="processes that make batches; a GPU needs about 6")
-    add("--level", choices=sorted(steps.LOWEST), default="", help="in which it will be stored")
+    add("--level", choices=sorted(steps.LOWEST), default="",
+        help="in which it will be stored; takes --rank 0")  # fmt: skip
     add("--no-compile", dest="compile", action="store_false")
     return parser.parse_args(arguments)
 
@@ -125,7 +127,8 @@ def load_base(folder: Path) -> tuple[Gemma, sentencepiece.SentencePieceProcessor
         return model, sentencepiece.SentencePieceProcessor(model_proto=spelled)
     try:
         model = Gemma(GemmaShape(**json.loads((folder / "shape.json").read_text("utf-8"))))
-        model.load_state_dict(torch.load(folder / "weights.pt", weights_only=True))
+        saved = torch.load(weights_of(folder), weights_only=True)
+        model.load_state_dict(saved.get("model", saved))
         tokenizer = sentencepiece.SentencePieceProcessor(model_file=str(folder / "gemma.spm"))
     except (OSError, ValueError, TypeError, RuntimeError) as error:
         raise ModelError(
@@ -134,6 +137,12 @@ def load_base(folder: Path) -> tuple[Gemma, sentencepiece.SentencePieceProcessor
             "Make it with python -m training.train.cut_vocabulary.",
         ) from error
     return model, tokenizer
+
+
+def weights_of(folder: Path) -> Path:
+    """Return the file of the weights that cut_vocabulary has written, or an earlier training."""
+    earlier = folder / "checkpoint.pt"
+    return earlier if earlier.exists() else folder / "weights.pt"
 
 
 def prepare(base: Gemma, options: argparse.Namespace) -> Gemma | LowRankGemma:
@@ -388,7 +397,7 @@ def merge(options: argparse.Namespace, splits: Sequence[corpora.Split]) -> None:
     sizes = json.dumps(merged.shape.as_dict(), indent=2)
     (folder / "shape.json").write_text(sizes + "\n", encoding="utf-8")
     (folder / "gemma.spm").write_bytes(tokenizer.serialized_model_proto())
-    base_files = [options.base / name for name in ("weights.pt", "gemma.spm")]
+    base_files = [weights_of(options.base), options.base / "gemma.spm"]
     inputs = [options.base] if options.base.is_file() else base_files
     inputs += corpora.inputs_of(options)
     figures |= {f"loss {name}": value for name, value in after.items()}
@@ -409,6 +418,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     def work() -> None:
         shares_of(options.shares)  # what is misspelt is said before the corpora are read
+        if options.rank and (options.level or options.device != "cpu"):
+            option = "--level" if options.level else "--device"
+            raise ModelError("rank-wrong", f"{option} is for all weights.", "Give --rank 0.")
         splits = corpora.splits_of(options)
         if not options.merge:
             run(options, splits)
