@@ -432,9 +432,11 @@ def test_it_is_judged_by_the_same_second_opinion_as_what_is_said() -> None:
 class LooksAround(FakeTranslator):
     """Has several translations; what it likes best, the other translator does not."""
 
+    second = -0.35
+
     def translate(self, _: str, request: TranslationRequest = PLAIN) -> Translation:
-        rivals = request.rivals or ()
-        found = (("amén hermana", -0.2), ("amén hermano", -0.3), *((each, -9.0) for each in rivals))
+        rivals = ((each, -9.0) for each in request.rivals or ())
+        found = (("amén hermana", -0.2), ("amén hermano", self.second), *rivals)
         alternatives = tuple(Alternative(each, mean, mean) for each, mean in found)
         return Translation("amén hermana", self.name, 2, -0.2, alternatives=alternatives)
 
@@ -480,19 +482,22 @@ def test_of_each_sentence_the_best_is_chosen() -> None:
 
 
 @pytest.mark.parametrize(
-    ("scorer", "stable", "chosen"),
+    ("scorer", "stable", "second", "chosen"),
     [
-        (Prefers("amén hermano"), 0, "amén hermano"),
-        (Prefers("así sea"), 0, "amén hermana"),  # far too unlikely for the final translator
-        (Prefers("amén hermano", fails=True), 0, "amén hermana"),
-        (Prefers("", fails=False), len("amén hermano"), "amén hermana"),
+        (Prefers("amén hermano"), 0, -0.35, "amén hermano"),
+        (Prefers("así sea"), 0, -0.35, "amén hermana"),  # far too unlikely for the final translator
+        (Prefers("amén hermano", fails=True), 0, -0.35, "amén hermana"),
+        (Prefers(""), len("amén hermano"), -0.35, "amén hermana"),
+        (Prefers(""), len("amén hermano"), -0.25, "amén hermano"),  # stays as it was shown
     ],
 )
 def test_of_several_translations_both_translators_choose(
-    scorer: Scorer, stable: int, chosen: str
+    scorer: Scorer, stable: int, second: float, chosen: str
 ) -> None:
     reports: list[Report] = []
-    made = worker(LooksAround("gemma"), reports, count=0)
+    translator = LooksAround("gemma")
+    translator.second = second
+    made = worker(translator, reports, count=0)
     made._scorer = scorer
     made._drafts.get_nowait()  # the end, which would wait for this final
     found = Translation(
