@@ -84,7 +84,7 @@ def test_gemma_ends_its_answers_itself() -> None:
 def test_the_starter_models_stay_small() -> None:
     """A repository holds no file of 100 MB on most hosts, and a volunteer's line is slow."""
     sizes_mb = {each.name: folder_mb(each) for each in STARTER.iterdir() if each.is_dir()}
-    assert 80 < sizes_mb.pop("gemma") <= 90
+    assert 60 < sizes_mb.pop("gemma") <= 90
     assert 10 < sum(sizes_mb.values()) <= 40
 
 

@@ -53,6 +53,10 @@ JUDGED = Path(__file__).parents[1] / "data" / "judged_finals.tsv"
 _TATOEBA = "tatoeba:"
 _MOST_WRONG = MOST_WRONG / 2
 """Of the finals that a bar is chosen on: of others more are wrong."""
+_GOOD = 0.75
+"""AUC of a judge that is of use. It falls while translators learn: the mistakes that are left look
+like right translations (.84 with 354 wrong finals of 1,255, .80 with 278).
+"""
 _CALM = (0.10, 0.15)
 """Shares of the right finals that may be marked."""
 
@@ -251,7 +255,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         translator = sha256_of(bundled("models", "starter", "gemma", "model.gguf"))
         write_shipped(arguments.bars, {f"{translator} {lang}": bar for lang, bar in found.items()})
         print(f"written: {arguments.out}, {arguments.bars}")
-    return 0 if whole >= 0.8 else 1
+    return 0 if whole >= _GOOD else 1
 
 
 if __name__ == "__main__":
