@@ -60,9 +60,9 @@ def on_steps(
 class Storing:
     """A model as it is when it is stored at `level`, "" for as it is.
 
-    The share of each block is chosen once, where rounding changes least: a block that changed it
-    while the model learns would turn over half of its weights. `shares` are those of an earlier
-    training.
+    The share of each block is chosen once, where rounding changes least. A block with another
+    share in the middle of a training would change half of its weights at once. `shares` are those
+    of an earlier training.
     """
 
     def __init__(self, model: nn.Module, level: str, shares: Tensor | None = None) -> None:

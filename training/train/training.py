@@ -151,7 +151,7 @@ def multiplies_int8() -> bool:
 class Passes(IterableDataset[Any]):  # type: ignore[misc]  # torch.utils.data has no types
     """Batches that `makers` processes make side by side, each of another seed.
 
-    A GPU learns faster than one process mixes, so one maker is none of them: the trainer itself.
+    A GPU learns faster than one process mixes. With one maker the trainer makes them itself.
     """
 
     def __init__(self, make: Callable[[random.Random], Iterator[Any]], makers: int) -> None:
