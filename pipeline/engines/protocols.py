@@ -61,6 +61,14 @@ class MultilingualRecognizer(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class SentencePair:
+    """A sentence and its translation."""
+
+    source: str
+    target: str
+
+
+@dataclass(frozen=True, slots=True)
 class TranslationRequest:
     """What is asked of a translation beside its text; an engine leaves out what it cannot do."""
 
@@ -76,6 +84,8 @@ class TranslationRequest:
     rivals: tuple[str, ...] | None = None
     """Translations by others: several are looked at and returned as `alternatives`, these among
     them. None: one translation is enough."""
+    previous: SentencePair | None = None
+    """What was said right before: it decides what "it" and "so do I" mean."""
 
 
 PLAIN = TranslationRequest()
@@ -129,8 +139,10 @@ class Speaker(Protocol):
 class Scorer(Protocol):
     """A quick translator that can judge translations; any thread may ask."""
 
-    def score(self, text: str, targets: Sequence[str]) -> list[tuple[float, float]]:
-        """Return how likely each of `targets` is as a translation of `text`.
+    def score(
+        self, text: str, targets: Sequence[str], previous: SentencePair | None = None
+    ) -> list[tuple[float, float]]:
+        """Return how likely each of `targets` is as a translation of `text`, said after `previous`.
 
         The mean log-probability of its tokens, and that of the least likely one. Raises
         EngineError.

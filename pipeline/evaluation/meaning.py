@@ -22,7 +22,7 @@ FILE = bundled("scripts", "bench", "meaning", "sentences.toml")
 
 # Every benchmark sentence is English: only the translations are in several languages.
 _SOURCE = "en"
-_OWN = {"id", "kind", "spoken", _SOURCE}
+_OWN = {"id", "kind", "spoken", "before", _SOURCE}
 _FORM = "The comment at the top of scripts/bench/meaning/sentences.toml says what it has to have."
 
 _NUMBER = r"\d+(?:[.,:]\d+)*"
@@ -96,6 +96,8 @@ class Sentence:
     """Whether it is also for the benchmark's part with sound."""
     meanings: Mapping[str, Meaning]
     """By target language."""
+    before: str = ""
+    """The sentence that was said before it, where that decides what it means."""
 
 
 def read(file: Path = FILE) -> tuple[Sentence, ...]:
@@ -123,6 +125,8 @@ def _sentence(file: Path, number: int, entry: Mapping[str, Any]) -> Sentence:
             raise _wrong(file, f"sentence {name} lacks {key}")
     if not isinstance(entry.get("spoken", False), bool):
         raise _wrong(file, f"sentence {name}: spoken is true or false")
+    if not isinstance(entry.get("before", ""), str):
+        raise _wrong(file, f"sentence {name}: before is a sentence")
     # Any other key is a language, so that one is added without a change here.
     langs = [key for key in entry if key not in _OWN]
     if not langs:
@@ -133,6 +137,7 @@ def _sentence(file: Path, number: int, entry: Mapping[str, Any]) -> Sentence:
         said=entry[_SOURCE],
         is_spoken=entry.get("spoken", False),
         meanings={lang: _meaning(file, f"{name}, {lang}", entry[lang]) for lang in langs},
+        before=entry.get("before", ""),
     )
 
 

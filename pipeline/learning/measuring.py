@@ -120,7 +120,12 @@ def _spread(items: Sequence[_Item], count: int) -> tuple[_Item, ...]:
 
 
 def _meaning_set(lang: str) -> SentenceSet:
-    cases = [(each.said, each.meanings[lang]) for each in read_meanings() if lang in each.meanings]
+    cases = [
+        (each.said, each.meanings[lang])
+        for each in read_meanings()
+        # The others mean something only behind another sentence, and one at a time is compared.
+        if lang in each.meanings and not each.before
+    ]
     return SentenceSet(
         "meaning",
         tuple(Sentence("meaning", said, meaning.ref, ()) for said, meaning in cases),

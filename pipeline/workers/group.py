@@ -262,6 +262,8 @@ class WorkerGroup:
         self.listen.paused, self.listen.blank = controls.paused, controls.blank
         self.listen.song_control = controls.song_control
         self._transcribe.spoken.forced = controls.forced_language
+        for each in self.targets:
+            each.forget()
         new = controls.off_record and not self.listen.off_record
         # Before the queues are emptied: the listen thread must not fill them again.
         self.listen.off_record = controls.off_record

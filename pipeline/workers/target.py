@@ -203,6 +203,11 @@ class TargetWorkers:
         """Let what is said now go on behind a final that was reopened."""
         self.quick.go_on(final)
 
+    def forget(self) -> None:
+        """Translate what is said next as if nothing had been said before."""
+        if self.translate is not None:
+            self.translate.forget()
+
     def discard(self) -> None:
         """Throw away what waits: it is off the record."""
         self.transcripts.discard()

@@ -16,10 +16,10 @@ from pipeline.core.errors import EngineCancelledError, EngineError, EngineGoneEr
 from pipeline.core.languages import language
 from pipeline.core.reports import Emit, Fault, Retranslated
 from pipeline.core.standing import Standing
-from pipeline.core.types import Alternative, Caption, Opinion, Span, Utterance
+from pipeline.core.types import Alternative, Caption, Opinion, Span, Transcript, Utterance
 from pipeline.dictionary.glossary_store import GlossaryStore
 from pipeline.engines.process.sharing import is_there
-from pipeline.engines.protocols import Scorer, TranslationRequest, Translator
+from pipeline.engines.protocols import Scorer, SentencePair, TranslationRequest, Translator
 from pipeline.records.quality import agreement
 from pipeline.text.commit_policy import revised_words
 from pipeline.text.language_check import OutputLanguage, gibberish
@@ -42,6 +42,11 @@ _TAKEN_BACK = 0.1
 _REST_S = (15.0, 60.0)
 """How long the engine is left alone after too many errors in a row: at first, and at most."""
 
+
+_PAUSE_S = 6.0
+"""Behind a longer silence a sentence has nothing to do with the one before."""
+_LONGEST = 30
+"""Words of a sentence before, at most: what it adds to the delay grows with it."""
 
 _Score: TypeAlias = tuple[float, float]
 """Mean log-probability of a translation, and that of its least likely token."""
@@ -79,6 +84,8 @@ class Translate(Worker):
         self._backoff = Backoff(after=FAULTS_IN_A_ROW, first_s=_REST_S[0], most_s=_REST_S[1])
         self._is_stale = is_stale
         self._makes_way = False  # what it is at can wait for drafts
+        # Finals of the last two utterances: the newest may come again, and then follows the other.
+        self._made: tuple[Caption, ...] = ()
         # Asked in this thread, again and again while the engine is at work.
         translator.is_cancelled = self._is_cancelled
         self.work_log = WorkLog()
@@ -189,6 +196,13 @@ class Translate(Worker):
             return caption
         return replace(caption, opinion=self._opinion(request.quick, caption))
 
+    def forget(self) -> None:
+        """Translate the next sentence as if nothing had been said before. Any thread may ask.
+
+        An operator has changed something: words that are hidden now must not come back in it.
+        """
+        self._made = ()
+
     def take_unfinished(self) -> list[Caption]:
         """Take every draft, the one being worked on first, as a final: the translator hangs."""
         doing = self.doing  # read once: the engine may come back meanwhile
@@ -221,6 +235,7 @@ class Translate(Worker):
         searches = final.search and self._scorer is not None and self._drafts.empty()
         # Among several answers nobody knows yet which of them it will be.
         may_stream = may_stream and (not searches or self._took_s > _SLOW_S)
+        previous = self._previous(draft.transcript)
         try:
             caption = translate(
                 self._translator,
@@ -237,6 +252,7 @@ class Translate(Worker):
                     if final.stability == "calm"
                     else None,
                     rivals=_texts(draft) if searches else None,
+                    previous=previous,
                 ),
                 church=self.settings.church,
                 glossary=self._glossaries.of(self._lang) if self._glossaries else None,
@@ -256,13 +272,32 @@ class Translate(Worker):
         self._backoff.succeeded()
         self._took_s = time.monotonic() - start_s
         stood = draft.text[: draft.stable] if draft.lang == self._lang else ""
-        caption, score = self._best(caption, stood)
+        caption, score = self._best(caption, stood, previous)
         self._look_at_language(caption.text)
+        self._made = (*self._made[-1:], caption)
         revised = draft.revised + revised_words(stood, caption.text)
-        opinion = self._opinion(draft, caption, score) if self.settings.church.doubt else None
+        opinion = None
+        if self.settings.church.doubt:
+            opinion = self._opinion(draft, caption, previous, score)
         return as_final(replace(caption, revised=revised, opinion=opinion))
 
-    def _best(self, caption: Caption, stood: str) -> tuple[Caption, _Score | None]:
+    def _previous(self, transcript: Transcript) -> SentencePair | None:
+        """Return the sentence before and its translation; None where nothing hangs on it."""
+        # What is kept back must not be guessed from what follows it.
+        if self.settings.church.hold_doubtful:
+            return None
+        now = transcript.utterance
+        for caption in self._made:
+            told = caption.transcript
+            # Behind a caption that this thread did not make it would be the wrong one.
+            follows = told.utterance.id == now.id - 1 and told.lang == transcript.lang
+            if follows and now.start_s - told.utterance.end_s <= _PAUSE_S:
+                return _last_sentence(self._given(caption), caption.text)
+        return None
+
+    def _best(
+        self, caption: Caption, stood: str, previous: SentencePair | None
+    ) -> tuple[Caption, _Score | None]:
         """Return the caption with the translation that both translators together hold likeliest.
 
         And what the quick translator gives that one, if it was asked. `stood` is the text that was
@@ -282,7 +317,10 @@ class Translate(Worker):
         if len(told) != len(found):
             return replace(caption, translation=replace(made, alternatives=())), None
         stands = [stood] if len(found) == 1 else [*split(stood), *[""] * len(found)]
-        chosen = [self._best_of(*each) for each in zip(told, found, stands, strict=False)]
+        chosen: list[tuple[Alternative, _Score | None]] = []
+        for sentence, answers, part in zip(told, found, stands, strict=False):
+            chosen.append(self._best_of(sentence, answers, part, previous))
+            previous = SentencePair(sentence, chosen[-1][0].text)
         text = " ".join(best.text for best, _ in chosen)
         made = replace(made, alternatives=())
         if text != made.text:
@@ -293,12 +331,16 @@ class Translate(Worker):
         return replace(caption, text=text, translation=made), score
 
     def _best_of(
-        self, said: str, found: Sequence[Alternative], stood: str
+        self,
+        said: str,
+        found: Sequence[Alternative],
+        stood: str,
+        previous: SentencePair | None,
     ) -> tuple[Alternative, _Score | None]:
         """Return the likeliest translation of a text, and what the quick translator gives it."""
         assert self._scorer is not None  # noqa: S101 - `_best` has looked
         try:
-            scores = self._scorer.score(said, [each.text for each in found])
+            scores = self._scorer.score(said, [each.text for each in found], previous)
         except EngineError:
             # Without a second opinion the final translator's own first answer stands.
             scores = []
@@ -326,7 +368,11 @@ class Translate(Worker):
             self.emit(Fault(self.name, "final-language", message))
 
     def _opinion(
-        self, draft: Caption, caption: Caption, score: _Score | None = None
+        self,
+        draft: Caption,
+        caption: Caption,
+        previous: SentencePair | None = None,
+        score: _Score | None = None,
     ) -> Opinion | None:
         """Return what the quick translator thinks of a final; None where it cannot say.
 
@@ -335,7 +381,8 @@ class Translate(Worker):
         if self._scorer is None or draft.lang != self._lang:
             return None
         try:
-            mean, least = score or self._scorer.score(self._given(caption), [caption.text])[0]
+            said = self._given(caption)
+            mean, least = score or self._scorer.score(said, [caption.text], previous)[0]
         except EngineError:  # of that the worker that translates with it tells
             return None
         return Opinion(round(mean, 4), round(least, 4), agreement(draft.text, caption.text))
@@ -364,6 +411,16 @@ class Translate(Worker):
         # Laid over the spoken words, it would be a sentence in two languages.
         engine = self._translator.name
         return replace(draft, lang=self._lang, text=text, engine=engine, stable=len(text))
+
+
+def _last_sentence(source: str, target: str) -> SentencePair | None:
+    """Return the last sentence of a caption and its translation, None for a long one."""
+    sources, targets = split(source), split(target)
+    pair = SentencePair(source, target)
+    if len(sources) == len(targets):
+        pair = SentencePair(sources[-1], targets[-1])
+    longest = max(len(pair.source.split()), len(pair.target.split()))
+    return pair if longest <= _LONGEST else None
 
 
 def _texts(draft: Caption) -> tuple[str, ...]:

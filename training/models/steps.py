@@ -47,6 +47,22 @@ def rounded(
     return multiples.mul_(step.half().float()).reshape(matrix.shape)
 
 
+def spread(model: nn.Module, level: str, chance: torch.Generator) -> None:
+    """Move each weight of a model that lies on the steps of `level` to a random place around it.
+
+    A stored model knows no more of a weight than its step. In the middle of it, all would have
+    equally far to the next one, and a training would change nothing for long and then everything.
+    """
+    for matrix in model.parameters():
+        if matrix.ndim == 2:
+            blocks = matrix.detach().reshape(-1, _BLOCK)
+            size = blocks.abs()
+            step = size.amax(1, keepdim=True) / -LOWEST[level]
+            shift = (torch.rand(blocks.shape, generator=chance) - 0.5) * 0.9 * step
+            # The farthest stays where it is: it tells the step.
+            blocks += shift.scatter_(1, size.argmax(1, keepdim=True), 0.0)
+
+
 def on_steps(
     weights: Mapping[str, Tensor], level: str, chance: torch.Generator | None = None
 ) -> dict[str, Tensor]:

@@ -57,7 +57,6 @@ from training.train.training import (
 
 ROW_TOKENS = 112
 ROWS = 6
-JOIN_SHARE = 0.15
 REFERENCES = 600
 BORROWED_SHARE = 0.5
 ENGLISH = "en"
@@ -105,6 +104,8 @@ def options_of(arguments: Sequence[str] | None) -> argparse.Namespace:
         help="how often a pass takes a source, such as talk=2 tatoeba=.1")  # fmt: skip
     add("--back", type=float, default=0.0, metavar="SHARE",
         help="share of the pairs that are learnt into English (%(default)s)")  # fmt: skip
+    add("--several", type=float, default=0.15, metavar="SHARE",
+        help="of the short pairs that another one follows (%(default)s)")  # fmt: skip
     add("--frozen-layers", type=int, default=0, metavar="N", help="with --rank 0: the embeddings "
         "and the lowest N layers stay as they are, which saves their part of the time")  # fmt: skip
     add("--workers", type=int, default=1,
@@ -164,13 +165,15 @@ def batches(
     changes: Sequence[str] = (),
     *,
     back: float = 0.0,
+    several: float = 0.15,
     part: float = 1.0,
 ) -> Iterator[Batch]:
     """Batches without end, every pass newly mixed; pairs longer than a row are left out.
 
-    `back` is the share of the pairs that are asked the other way round, into English; `part` is
+    `back` is the share of the pairs that are asked the other way round, into English; `several`
+    that of the short ones that another one follows; `part` is
     how much of a pass is mixed at once, so that several makers need not each begin with a whole."""
-    utterances = Utterances(join_share=JOIN_SHARE)
+    utterances = Utterances(join_share=several)
     while True:
         examples = []
         for split in splits:
@@ -292,7 +295,7 @@ def follow(
     passes = Passes(
         lambda rng: batches(
             splits, tokenizer, rng, options.rows, options.shares,
-            back=options.back, part=1 / options.makers,
+            back=options.back, several=options.several, part=1 / options.makers,
         ),
         options.makers,
     )  # fmt: skip
@@ -313,6 +316,8 @@ def follow(
 def run(options: argparse.Namespace, splits: Sequence[corpora.Split]) -> None:
     """Train, with all workers. Raises StarkError."""
     base, tokenizer = load_base(options.base)
+    if options.level and options.base.is_file() and not options.resume:
+        steps.spread(base, options.level, torch.Generator().manual_seed(1))
     model = prepare(base, options)
     elapsed_s = restore(model, options.out)["elapsed_s"] if options.resume else 0.0
     if options.device == "cpu":

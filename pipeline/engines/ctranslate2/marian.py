@@ -17,7 +17,7 @@ from pipeline.core.terms import WantedTerm, by_part
 from pipeline.core.types import Alternative, Translation
 from pipeline.engines.ctranslate2.errors import explain, require
 from pipeline.engines.output import join
-from pipeline.engines.protocols import PLAIN, TranslationRequest, never
+from pipeline.engines.protocols import PLAIN, SentencePair, TranslationRequest, never
 from pipeline.engines.specification import setting
 from pipeline.engines.term_repair import repair, word_weights
 from pipeline.text import repetition, sentences
@@ -125,19 +125,26 @@ class Marian:
             request.on_text(whole.text)
         return whole
 
-    def score(self, text: str, targets: Sequence[str]) -> list[tuple[float, float]]:
+    def score(
+        self, text: str, targets: Sequence[str], previous: SentencePair | None = None
+    ) -> list[tuple[float, float]]:
         """Return the mean log-probability of each translation, and that of its least likely token.
 
         Raises EngineError `marian-failed`, also where these are no numbers: a damaged model gives
         such.
         """
+        begun: list[str] = []
         try:
+            if previous is not None and self._fits(f"{previous.source} {text}"):
+                text = f"{previous.source} {text}"
+                begun = self._target.encode(previous.target, out_type=str)
             source = self._asked(self._source.encode(text, out_type=str))
-            pieces = self._target.encode(list(targets), out_type=str)
+            pieces = [begun + each for each in self._target.encode(list(targets), out_type=str)]
             scored = self._translator.score_batch([source] * len(pieces), pieces)
         except Exception as error:
             raise EngineError("marian-failed", f"{self.name}: {error}.") from error
-        found = [each.log_probs for each in scored]
+        # What the sentence before is worth is the same for all.
+        found = [each.log_probs[len(begun) :] for each in scored]
         if not all(logprobs and all(map(math.isfinite, logprobs)) for logprobs in found):
             raise EngineError("marian-failed", f"{self.name}: it gives a translation no score.")
         return [(sum(logprobs) / len(logprobs), min(logprobs)) for logprobs in found]

@@ -19,7 +19,13 @@ from pipeline.engines.llama_cpp import llama
 from pipeline.engines.llama_cpp.decoding import Bias, Decoding, Draft, Written, count_within
 from pipeline.engines.llama_cpp.gemma_terms import Answer, AnswerScorer, repair_answer
 from pipeline.engines.output import WholeWords, growing, join, one_line
-from pipeline.engines.protocols import PLAIN, TranslationRequest, never, until_deadline
+from pipeline.engines.protocols import (
+    PLAIN,
+    SentencePair,
+    TranslationRequest,
+    never,
+    until_deadline,
+)
 from pipeline.engines.specification import setting
 from pipeline.engines.term_repair import Repaired, lacking
 from pipeline.text import repetition, sentences
@@ -140,6 +146,7 @@ class Gemma:
         self._most_guesses = draft
         self._branches = branches
         self._ends_at_line = False
+        self._lead = ""
         self.deadline_s = deadline_s
         self.is_cancelled = never
         self.bias = _STANDS
@@ -206,7 +213,8 @@ class Gemma:
         is hardly surer of others, those above all that are committed on screen.
         Missing terms of `wanted` are put in. The alternatives are `rivals` and answers that part
         from the first one where it was least sure. A starter translates sentence by sentence, which
-        is what it has learnt: its rivals of each of several are the draft's.
+        is what it has learnt: its rivals of each of several are the draft's. Each is translated
+        behind the one before it, the first behind `previous` (docs/decisions/081).
         Raises EngineError: `final-late` after `deadline_s`, `text-too-long` for a word that does
         not fit into the context, `gemma-failed` for what llama.cpp refuses; EngineCancelledError.
         """
@@ -219,6 +227,7 @@ class Gemma:
             whole = sentences.split(text) if self._style == "starter" else [text]
             cut = [piece for each in whole for piece in sentences.pack(each, self._fits)]
             begun = _by_sentence(request.draft, request.standing, len(cut))
+            previous = request.previous if self._has_time else None
             for (part, _, terms), (own, stands) in zip(
                 by_part(text, cut, request.wanted), begun, strict=True
             ):
@@ -226,27 +235,38 @@ class Gemma:
                 if others is not None and len(cut) > 1:
                     others = (own,) * bool(own)
                 done = self._part(
-                    part, check, grow, self._draft(own, stands), terms,
+                    part, check, grow, own, stands, wanted=terms,
                     # What all sentences together may add to a caption's delay.
-                    quick_s=_QUICK_S / len(cut), rivals=others,
+                    quick_s=_QUICK_S / len(cut), rivals=others, previous=previous,
                 )  # fmt: skip
                 parts.append(done)
+                is_known = self._has_time and done.stopped == "end"
+                previous = SentencePair(part, done.text) if is_known else None
         except llama.LlamaError as error:
             raise EngineError("gemma-failed", f"{self._path.name}: {error}.") from error
         return replace(join(self.name, parts), alternatives=_alternatives(parts))
+
+    @property
+    def _has_time(self) -> bool:
+        """Whether it reads a sentence more in some 50 ms; a large model on a CPU does not."""
+        return self._borrows if self._style == "starter" else self.gpu_layers != 0
 
     def _part(
         self,
         source: str,
         check: Callable[[], None],
         grow: Callable[[str], None],
-        draft: Draft = _NOTHING,
-        wanted: Sequence[WantedTerm] = (),
+        draft: str = "",
+        standing: Standing | None = None,
         *,
+        wanted: Sequence[WantedTerm] = (),
         quick_s: float = _QUICK_S,
         rivals: Sequence[str] | None = None,
+        previous: SentencePair | None = None,
     ) -> Translation:
-        prompt, head, cap = self._prompt(source)
+        prompt, head, cap = self._prompt(source, previous)
+        if previous is not None and len(prompt) + cap > self._llama.context:
+            prompt, head, cap = self._prompt(source)
         # The text was cut to fit: only a single word can still be too long.
         if len(prompt) + cap > self._llama.context:
             sizes = f"{len(prompt)} tokens of prompt and {cap} of answer"
@@ -264,7 +284,8 @@ class Gemma:
             check=check,
         )
         words, began_s = WholeWords(self.target, grow), time.monotonic()
-        written = decoding.write(draft, words.add, rivals=rivals is not None)
+        guesses = self._draft(draft, standing)
+        written = decoding.write(guesses, words.add, rivals=rivals is not None)
         # Whoever needed long for one answer would be late with several.
         is_quick = time.monotonic() - began_s < quick_s
         made = written.tokens
@@ -347,14 +368,13 @@ class Gemma:
         pieces = [self._llama.piece(token) for token in tokens]
         stands, was_final = (
             # The lead is in front of the tokens as well.
-            count_within(pieces, (prompt.lead + draft[:characters]) if characters else "")
+            count_within(pieces, (self._lead + draft[:characters]) if characters else "")
             for characters in (standing.target, standing.was_final)
         )
         return Draft([*tokens, *end], stands, was_final, self.bias)
 
     def _as_answer(self, text: str) -> list[int]:
-        lead = prompts.render(self._style, "", self._source, self.target).lead
-        return self._llama.tokenize(lead + text, special=False)
+        return self._llama.tokenize(self._lead + text, special=False)
 
     def _ends(self, token: int) -> bool:
         # A token may hold the line break and more: what is behind it is no answer.
@@ -366,14 +386,28 @@ class Gemma:
         prompt, _, cap = self._prompt(text)
         return len(prompt) + cap <= self._llama.context
 
-    def _prompt(self, text: str) -> tuple[list[int], int, int]:
-        """Return the prompt's tokens, how many are its head, and how many its answer may have."""
-        prompt = prompts.render(self._style, text, self._source, self.target, borrows=self._borrows)
+    def _prompt(
+        self, text: str, previous: SentencePair | None = None
+    ) -> tuple[list[int], int, int]:
+        """Return the prompt's tokens, how many are its head, and how many its answer may have.
+
+        With `previous` it asks for both sentences, and the answer to the first has been given.
+        """
+        whole = f"{previous.source} {text}" if previous else text
+        prompt = prompts.render(
+            self._style, whole, self._source, self.target, borrows=self._borrows
+        )
+        self._lead = prompt.lead
         # As letters: nobody can speak a control token.
         spoken = self._llama.tokenize(prompt.text, special=False)
         head = [*self._llama.begin, *self._llama.tokenize(prompt.head, special=True)]
         tokens = [*head, *spoken, *self._llama.tokenize(prompt.tail, special=True)]
-        return tokens, len(head), 20 + int(2.5 * len(spoken))
+        count = len(spoken)
+        if previous:
+            count -= len(self._llama.tokenize(previous.source, special=False))
+            tokens += self._as_answer(previous.target)
+            self._lead = " "
+        return tokens, len(head), 20 + int(2.5 * count)
 
     def _start(self, gpu_layers: int) -> None:
         self._llama = llama.Llama(self._path, gpu_layers=gpu_layers, **self._settings)

@@ -33,7 +33,7 @@ from pipeline.core.threads import Thread
 from pipeline.engines.process.channel import Channel, Patience
 from pipeline.engines.process.joining import join
 from pipeline.engines.process.memory import address_limit, free_bytes, is_enough
-from pipeline.engines.protocols import TranslationRequest
+from pipeline.engines.protocols import SentencePair, TranslationRequest
 from pipeline.engines.specification import EngineSpec, make
 
 LOG_MARK: Final = b"\x1e"
@@ -154,7 +154,8 @@ def _answer(
     engine: Any, request: dict[str, Any], data: bytearray, channel: Channel
 ) -> dict[str, Any]:
     if request["do"] == "score":
-        scores = engine.score(request["text"], request["targets"])
+        previous = _pair(request["previous"])
+        scores = engine.score(request["text"], request["targets"], previous)
         return {"is": "done", "value": {"scores": scores}}
     if request["do"] == "speak":
         pcm = engine.speak(request["text"], request["lang"], request["rate"])
@@ -187,8 +188,13 @@ def _answer(
         standing=_standing(request["standing"]),
         wanted=wanted,
         rivals=None if request["rivals"] is None else tuple(request["rivals"]),
+        previous=_pair(request["previous"]),
     )
     return {"is": "done", "value": engine.translate(request["text"], asked)}
+
+
+def _pair(value: dict[str, str] | None) -> SentencePair | None:
+    return SentencePair(**value) if value else None
 
 
 def _standing(value: dict[str, Any] | None) -> Standing | None:

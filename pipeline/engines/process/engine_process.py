@@ -7,12 +7,12 @@ Requests and answers are messages of `channel`:
 
     {"do": "recognize", "final", "prefix", "hotwords", "lang", "log_level"} + samples
                                                                       -> {"is": "done", "value"}
-    {"do": "translate", "text", "target", "draft", "standing", "wanted", "rivals", "stream",
-     "deadline_s", "log_level"}
+    {"do": "translate", "text", "target", "draft", "standing", "wanted", "rivals",
+     "previous", "stream", "deadline_s", "log_level"}
                             -> any number of {"is": "text", "text"}   -> {"is": "done", "value"}
 
     {"do": "cancel"} while it translates                             -> {"is": "error", ...}
-    {"do": "score", "text", "targets", "log_level"}                   -> {"is": "done", "value"}
+    {"do": "score", "text", "targets", "previous", "log_level"}       -> {"is": "done", "value"}
     {"do": "speak", "text", "lang", "rate", "log_level"}   -> {"is": "done", "value": {}} + samples
 
 or {"is": "error", ...} with the fields of the StarkError; done and error also with the engine's
@@ -39,7 +39,7 @@ from pipeline.engines.process.channel import Channel, Patience
 from pipeline.engines.process.child_process import ChildProcess, own_log_level
 from pipeline.engines.process.deaths import Cause
 from pipeline.engines.process.keeper import KeptProcess
-from pipeline.engines.protocols import PLAIN, TranslationRequest, never
+from pipeline.engines.protocols import PLAIN, SentencePair, TranslationRequest, never
 from pipeline.engines.specification import EngineSpec, Part
 
 # Shorter: an engine that is slow to notice is killed. Longer: finals wait behind a hang.
@@ -226,6 +226,7 @@ class TranslatorProcess(EngineProcess):
             "standing": asdict(request.standing) if request.standing else None,
             "wanted": [asdict(term) for term in request.wanted],
             "rivals": None if request.rivals is None else list(map(_encodable, request.rivals)),
+            "previous": _pair(request.previous),
             "stream": request.on_text is not None,
             "deadline_s": None if endless else self.deadline_s,
         }
@@ -239,13 +240,19 @@ class TranslatorProcess(EngineProcess):
         alternatives = tuple(Alternative(**each) for each in value.pop("alternatives"))
         return Translation(**value, parts=parts, repairs=repairs, alternatives=alternatives)
 
-    def score(self, text: str, targets: Sequence[str]) -> list[tuple[float, float]]:
+    def score(
+        self, text: str, targets: Sequence[str], previous: SentencePair | None = None
+    ) -> list[tuple[float, float]]:
         """Return the mean log-probability of translations and that of their least likely token.
 
         Only a quick translator can. Any thread may ask. Raises EngineError.
         """
-        asked = list(map(_encodable, targets))
-        request = {"do": "score", "text": _encodable(text), "targets": asked}
+        request = {
+            "do": "score",
+            "text": _encodable(text),
+            "targets": list(map(_encodable, targets)),
+            "previous": _pair(previous),
+        }
         scores = self._call(request, patience_s=self._hang_s)["scores"]
         return [(mean, least) for mean, least in scores]
 
@@ -253,6 +260,12 @@ class TranslatorProcess(EngineProcess):
 def _target_part(value: Mapping[str, Any]) -> TargetPart:
     lists = {key: tuple(value[key]) for key in ("pieces", "until", "looked_at")}
     return TargetPart(**{**value, **lists})
+
+
+def _pair(pair: SentencePair | None) -> dict[str, str] | None:
+    if pair is None:
+        return None
+    return {"source": _encodable(pair.source), "target": _encodable(pair.target)}
 
 
 def _encodable(text: str) -> str:

@@ -15,7 +15,7 @@ from pipeline.core.errors import EngineError
 from pipeline.core.types import Translation
 from pipeline.engines import prompts
 from pipeline.engines.output import Piece, growing, join, read_answer
-from pipeline.engines.protocols import PLAIN, TranslationRequest
+from pipeline.engines.protocols import PLAIN, SentencePair, TranslationRequest
 from pipeline.engines.remote.api_server import (
     JSON,
     MOST_SAID,
@@ -153,21 +153,22 @@ class OpenAi(RemoteEngine):
 
     def translate(self, text: str, request: TranslationRequest = PLAIN) -> Translation:
         """Translate `text`; `on_text` gets the text so far, whole words only, as it grows.
-        A server takes nothing else of the request.
+        Of the rest of the request a server takes `previous`.
 
         What may pass is tried again while the deadline allows. Raises EngineError (see
         `Completions.complete`); EngineCancelledError.
         """
         until_s = time.monotonic() + self.deadline_s
         parts: list[Translation] = []
-        grow = growing(request.on_text, parts)
+        grow, previous = growing(request.on_text, parts), request.previous
         if not text.strip():
             return Translation("", self.name)
 
         def translate_parts() -> None:
             for part in sentences.pack(text, self._fits):
                 growing_part = _Growing(grow)
-                attempt = partial(self._once, part, until_s, growing_part)
+                before = previous if not parts else None
+                attempt = partial(self._once, part, before, until_s, growing_part)
                 # One by one: `grow` looks at them.
                 parts.append(self._patiently(attempt, until_s))
 
@@ -175,14 +176,26 @@ class OpenAi(RemoteEngine):
         # `join` makes 0.0 of an unknown confidence, and that would be certainty.
         return replace(join(self.name, parts), avg_logprob=None)
 
-    def score(self, text: str, targets: Sequence[str]) -> list[tuple[float, float]]:  # noqa: ARG002
+    def score(
+        self,
+        text: str,  # noqa: ARG002
+        targets: Sequence[str],  # noqa: ARG002
+        previous: SentencePair | None = None,  # noqa: ARG002
+    ) -> list[tuple[float, float]]:
         """Raise EngineError: a server judges no translations."""
         raise EngineError("score-unknown", f"{self.server.place} judges no translations.")
 
-    def _once(self, part: str, until_s: float, growing: _Growing) -> Translation:
-        prompt = prompts.render(self._style, prompts.harmless(part), self._source, self.target)
+    def _once(
+        self, part: str, previous: SentencePair | None, until_s: float, growing: _Growing
+    ) -> Translation:
+        asked, begun = prompts.harmless(part), ""
+        if previous is not None and self._fits(f"{previous.source} {part} {previous.target}"):
+            asked = f"{prompts.harmless(previous.source)} {asked}"
+            begun = prompts.harmless(previous.target)
+        prompt = prompts.render(self._style, asked, self._source, self.target)
+        begun = begun and prompt.lead + begun
         request = {
-            "prompt": f"{prompt.head}{prompt.text}{prompt.tail}",
+            "prompt": f"{prompt.head}{prompt.text}{prompt.tail}{begun}",
             "max_tokens": self._cap(part),
             "temperature": 0,
             "stop": [prompt.end],

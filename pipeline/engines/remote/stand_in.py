@@ -14,6 +14,7 @@ from pipeline.engines.protocols import (
     PLAIN,
     Recognizer,
     Scorer,
+    SentencePair,
     TranslationRequest,
     Translator,
     never,
@@ -96,11 +97,13 @@ class StandIn(_Pair[OpenAi, Translator]):
         made = self._ask(lambda: self._server.translate(text, request))
         return self._local.translate(text, request) if made is None else made
 
-    def score(self, text: str, targets: Sequence[str]) -> list[tuple[float, float]]:
+    def score(
+        self, text: str, targets: Sequence[str], previous: SentencePair | None = None
+    ) -> list[tuple[float, float]]:
         """Return what the local translator thinks of translations. Raises EngineError."""
         # The server never can: it only says so.
         judge = self._local if isinstance(self._local, Scorer) else self._server
-        return judge.score(text, targets)
+        return judge.score(text, targets, previous)
 
 
 class RecognizerStandIn(_Pair[OpenAiSpeech, Recognizer]):

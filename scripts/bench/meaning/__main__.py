@@ -120,7 +120,8 @@ def run(
     lang = chain.settings.translate.target
     bar = track(sentences, f"translating, {lang}", console=Console(stderr=True))
     for sentence in bar:
-        yield from outcomes(sentence, lang, chain.captions(heard[sentence.id]))
+        said = chain.captions(heard[sentence.id], sentence.before)
+        yield from outcomes(sentence, lang, said)
     for fault in chain.faults:
         print(f"{lang}: {fault.message} [{fault.code}]", file=sys.stderr)
 

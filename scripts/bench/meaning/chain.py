@@ -104,8 +104,16 @@ class Chain:
         if self.faults:
             raise UsageError("model-broken", self.faults[0].message)
 
-    def captions(self, heard: Recognition) -> Captions:
-        """Return the captions of a whole utterance that was recognized so."""
+    def captions(self, heard: Recognition, before: str = "") -> Captions:
+        """Return the captions of a whole utterance that was recognized so, said after `before`."""
+        # The sentence of the list before it was said by somebody else.
+        self._translate.forget()
+        if before:
+            self._caption(Recognition(before))
+        draft, final = self._caption(heard)
+        return Captions(self._judged(as_final(draft)), self._judged(final))
+
+    def _caption(self, heard: Recognition) -> tuple[Caption, Caption]:
         transcript = self._transcript(heard)
         self._quick.commits.prefix(transcript.utterance, self.settings.stt)
         self._quick.take(transcript)
@@ -113,7 +121,7 @@ class Chain:
             self._translate.take(waiting)
         draft, final = self._shown
         self._shown.clear()
-        return Captions(self._judged(as_final(draft)), self._judged(final))
+        return draft, final
 
     def _transcript(self, heard: Recognition) -> Transcript:
         """Correct what was recognized, as the transcribe thread does."""

@@ -21,6 +21,7 @@ from pipeline.core.errors import (
 from pipeline.core.languages import LANGUAGES
 from pipeline.core.reports import Fault, Report, Retranslated, WorkerEnded
 from pipeline.core.types import (
+    SAMPLE_RATE,
     Alternative,
     Caption,
     Recognition,
@@ -28,7 +29,13 @@ from pipeline.core.types import (
     Translation,
     Utterance,
 )
-from pipeline.engines.protocols import PLAIN, Scorer, TranslationRequest, Translator
+from pipeline.engines.protocols import (
+    PLAIN,
+    Scorer,
+    SentencePair,
+    TranslationRequest,
+    Translator,
+)
 from pipeline.workers.base import FAULTS_IN_A_ROW
 from pipeline.workers.degradation import LIMIT_S, Degradation, Rung, Waits
 from pipeline.workers.queues import DraftQueue, Retranslation
@@ -47,7 +54,7 @@ def draft(id: int) -> Caption:  # noqa: A002
 class FixedScorer:
     """Thinks the same of every translation."""
 
-    def score(self, text: str, targets: Sequence[str]) -> list[tuple[float, float]]:
+    def score(self, text: str, targets: Sequence[str], *_: object) -> list[tuple[float, float]]:
         return [(-1.0, -2.0)] * len(targets)
 
 
@@ -456,7 +463,7 @@ class Prefers:
     def __init__(self, text: str, *, fails: bool = False) -> None:
         self._text, self._fails = text, fails
 
-    def score(self, text: str, targets: Sequence[str]) -> list[tuple[float, float]]:
+    def score(self, text: str, targets: Sequence[str], *_: object) -> list[tuple[float, float]]:
         if self._fails:
             raise EngineError("marian-failed", "It was told to fail.")
         return [(-0.1 if each == self._text else -3.0, -3.0) for each in targets]
@@ -467,7 +474,7 @@ def test_of_each_sentence_the_best_is_chosen() -> None:
     made = worker(TakesSentences("gemma"), reports, count=0)
 
     class BySentence:
-        def score(self, text: str, targets: Sequence[str]) -> list[tuple[float, float]]:
+        def score(self, text: str, targets: Sequence[str], *_: object) -> list[tuple[float, float]]:
             wanted = {"Well.": "Bien.", "Good.": "Bueno."}.get(text)
             return [(-0.1 if each == wanted else -3.0, -3.0) for each in targets]
 
@@ -509,6 +516,71 @@ def test_of_several_translations_both_translators_choose(
     assert caption.translation is not None
     assert caption.translation.text == chosen
     assert not caption.translation.alternatives
+
+
+class Follows(FakeTranslator):
+    """Notes what was said before each text."""
+
+    def __init__(self) -> None:
+        super().__init__("gemma")
+        self.previous: list[SentencePair | None] = []
+
+    def translate(self, text: str, request: TranslationRequest = PLAIN) -> Translation:
+        self.previous.append(request.previous)
+        return Translation(f"{text} ya", self.name, 2, -0.2)
+
+
+def said(id: int, text: str, *, from_s: float, to_s: float) -> Caption:  # noqa: A002
+    first, end = round(from_s * SAMPLE_RATE), round(to_s * SAMPLE_RATE)
+    utterance = Utterance(id, 1, True, "silence", first, end, np.zeros(1, np.float32))
+    return replace(draft(id), transcript=Transcript(utterance, "en", text, text, Recognition(text)))
+
+
+LETTER = said(1, "The letter came.", from_s=0.0, to_s=2.0)
+READ = said(2, "I read it.", from_s=3.0, to_s=4.0)
+TWO = said(1, "He ran. He fell.", from_s=0.0, to_s=2.0)
+PAIR = SentencePair("The letter came.", "The letter came. ya")
+
+
+@pytest.mark.parametrize(
+    ("captions", "previous"),
+    [
+        ([LETTER, READ], PAIR),
+        # Speech has returned to the second one: what it follows stays what it was.
+        ([LETTER, READ, READ], PAIR),
+        ([TWO, READ], SentencePair("He fell.", "He fell. ya")),
+        ([LETTER, said(2, "I read it.", from_s=9.0, to_s=10.0)], None),
+        ([LETTER, said(3, "I read it.", from_s=3.0, to_s=4.0)], None),
+        ([said(1, "so " * 31, from_s=0.0, to_s=2.0), READ], None),
+    ],
+)
+def test_a_sentence_is_translated_behind_the_one_before(
+    captions: list[Caption], previous: SentencePair | None
+) -> None:
+    translator = Follows()
+    made = worker(translator, [], count=0)
+    for caption in captions:
+        made.take((caption, time.monotonic()))
+    assert translator.previous[0] is None
+    assert translator.previous[-1] == previous
+
+
+def test_what_an_operator_does_ends_what_a_sentence_follows() -> None:
+    translator = Follows()
+    made = worker(translator, [], count=0)
+    made.take((LETTER, time.monotonic()))
+    made.forget()
+    made.take((READ, time.monotonic()))
+    assert translator.previous == [None, None]
+
+
+def test_where_doubtful_finals_are_held_nothing_follows_from_them() -> None:
+    translator = Follows()
+    made = worker(translator, [], count=0)
+    made.settings = Settings.model_validate({"church": {"hold_doubtful": True}})
+    for caption in (LETTER, READ):
+        made.take((caption, time.monotonic()))
+    assert translator.previous == [None, None]
 
 
 class MakesWay(FakeTranslator):

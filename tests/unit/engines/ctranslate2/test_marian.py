@@ -13,7 +13,7 @@ from pipeline.core.resources import bundled
 from pipeline.core.standing import Standing
 from pipeline.core.types import Translation
 from pipeline.engines.ctranslate2.marian import Marian
-from pipeline.engines.protocols import TranslationRequest
+from pipeline.engines.protocols import SentencePair, TranslationRequest
 from pipeline.text.commit_policy import TargetCommit, follows
 from tests.support.needs import needs_file
 
@@ -235,6 +235,18 @@ def test_a_right_translation_scores_better_than_a_wrong_one(marian: Marian) -> N
     assert -1.0 < good < 0.0
     assert least <= good
     assert bad < good - 2
+
+
+def test_what_was_said_before_decides_what_a_pronoun_means(marian: Marian) -> None:
+    texts = ["La leí tres veces.", "Lo leí tres veces."]
+    leads = []
+    for previous in (SentencePair("The letter came.", "La carta llegó."), None):
+        (her, _), (him, _) = marian.score("I read it three times.", texts, previous)
+        leads.append(her - him)
+    assert leads[0] > leads[1] + 0.2
+    too_long = SentencePair("and so on " * 60, "y así " * 60)
+    scores = (marian.score("I read it.", texts, each) for each in (too_long, None))
+    assert next(scores) == next(scores)
 
 
 def test_the_best_translations_of_one_sentence_the_best_first(marian: Marian) -> None:

@@ -20,7 +20,7 @@ from pipeline.core.types import Translation
 from pipeline.engines.ctranslate2.marian import Marian
 from pipeline.engines.llama_cpp import llama
 from pipeline.engines.llama_cpp.gemma import Gemma, gpu_steps, in_words
-from pipeline.engines.protocols import TranslationRequest
+from pipeline.engines.protocols import SentencePair, TranslationRequest
 from pipeline.models.resolve import resolve
 from tests.support.needs import needs_file
 
@@ -528,6 +528,27 @@ def test_half_is_tried_where_all_is_refused_and_then_the_cpu() -> None:
 def test_people_read_where_the_layers_are() -> None:
     told = [in_words(layers) for layers in (-1, 12, 0)]
     assert told == ["all layers on the GPU", "12 layers on the GPU", "the CPU alone"]
+
+
+@pytest.mark.parametrize(
+    ("previous", "text", "said"),
+    [
+        (("We bought a van.", "Compramos una camioneta."), "We sold it in June.", "la vendimos"),
+        (("We bought a car.", "Compramos un auto."), "We sold it in June.", "lo vendimos"),
+    ],
+)
+def test_a_pronoun_means_what_was_said_before(
+    previous: tuple[str, str], text: str, said: str
+) -> None:
+    needs_file(bundled("models", "starter", "gemma"))
+    made = loaded(resolve("gemma", "starter"))
+    request = TranslationRequest(previous=SentencePair(*previous))
+    assert said in made.translate(text, request).text.lower()
+    # Within an utterance as well.
+    assert said in made.translate(f"{previous[0]} {text}").text.lower()
+    # One that does not fit the context is left out.
+    long = TranslationRequest(previous=SentencePair("and so on " * 900, "y así " * 900))
+    assert made.translate(text, long).text == made.translate(text).text
 
 
 class TestSearch:

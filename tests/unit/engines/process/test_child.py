@@ -18,7 +18,7 @@ from pipeline.core.types import Alternative, Translation
 from pipeline.engines.llama_cpp.gemma import Gemma
 from pipeline.engines.process.channel import Channel, Patience
 from pipeline.engines.process.child import OUT_OF_MEMORY, _serve
-from pipeline.engines.protocols import TranslationRequest
+from pipeline.engines.protocols import SentencePair, TranslationRequest
 from pipeline.engines.specification import EngineSpec
 
 SPEC = EngineSpec("gemma", "g", Path("/m.gguf"), {})
@@ -86,24 +86,30 @@ TRANSLATE = {
     "deadline_s": None,
     "standing": None,
     "rivals": None,
+    "previous": None,
     "wanted": [],
 }
 
 
 def test_scores_and_alternatives_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    def score(_: Gemma, text: str, targets: Sequence[str]) -> list[tuple[float, float]]:
+    def score(
+        _: Gemma, text: str, targets: Sequence[str], previous: SentencePair | None
+    ) -> list[tuple[float, float]]:
+        assert previous == SentencePair("Grace.", "Gracia.")
         return [(-float(len(text)), -float(len(target))) for target in targets]
 
     monkeypatch.setattr(Gemma, "score", score, raising=False)
 
     def translate(_: Gemma, text: str, request: TranslationRequest) -> Translation:
+        assert request.previous == SentencePair("Grace.", "Gracia.")
         others = tuple(Alternative(each, -1.0, -2.0) for each in request.rivals or ())
         return Translation(text, "gemma", alternatives=others)
 
     monkeypatch.setattr(Gemma, "translate", translate)
     monkeypatch.setattr(Gemma, "kernels", "")
-    asked = {"do": "score", "text": "Amen", "targets": ["Así sea", "Amén"]}
-    _, scored, found = ask(asked, TRANSLATE | {"rivals": ["Así sea"]})
+    previous = {"previous": {"source": "Grace.", "target": "Gracia."}}
+    asked = {"do": "score", "text": "Amen", "targets": ["Así sea", "Amén"]} | previous
+    _, scored, found = ask(asked, TRANSLATE | {"rivals": ["Así sea"]} | previous)
     assert scored["value"] == {"scores": [[-4.0, -7.0], [-4.0, -4.0]]}
     (other,) = found["value"]["alternatives"]
     assert other == {"text": "Así sea", "avg_logprob": -1.0, "whole_logprob": -2.0, "part": 0}

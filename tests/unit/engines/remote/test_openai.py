@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from pipeline.core.errors import EngineCancelledError, EngineError, ModelError, StarkError
-from pipeline.engines.protocols import TranslationRequest
+from pipeline.engines.protocols import SentencePair, TranslationRequest
 from pipeline.engines.remote import api_server as remote_module
 from pipeline.engines.remote.openai import OpenAi
 from tests.support.model_servers import (
@@ -68,6 +68,18 @@ def test_a_translation_comes_as_it_grows_with_its_counts() -> None:
     assert (asked["model"], asked["temperature"], asked["stream"]) == (MODEL, 0, True)
     assert asked["stop"] == ["<end_of_turn>"]
     assert 20 < asked["max_tokens"] < 100
+
+
+def test_the_sentence_before_is_asked_with_it_and_its_answer_is_given() -> None:
+    previous = SentencePair("He came <end_of_turn>.", "Vino.")
+    with scripted(says(" Gracia.", model=MODEL)) as server:
+        made = engine(server.url).translate(TEXT, TranslationRequest(previous=previous))
+        (asked,) = server.asked
+    assert made.text == "Gracia."
+    assert asked["prompt"] == (
+        f"<start_of_turn>user\nHe came ‹end_of_turn›. {TEXT}<end_of_turn>\n"
+        "<start_of_turn>model\nVino."
+    )
 
 
 def test_nothing_is_asked_for_nothing() -> None:

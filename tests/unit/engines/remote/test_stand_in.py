@@ -56,7 +56,7 @@ class Local:
     def translate(self, text: str, *_: object) -> Translation:
         return Translation(f"({text})", "marian")
 
-    def score(self, text: str, targets: Sequence[str]) -> list[tuple[float, float]]:
+    def score(self, text: str, targets: Sequence[str], *_: object) -> list[tuple[float, float]]:
         return [(-1.0, -2.0)] * len(targets)
 
 
