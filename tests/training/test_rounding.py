@@ -14,7 +14,14 @@ from gguf import GGMLQuantizationType, quants  # noqa: E402
 
 from pipeline.core.resources import bundled  # noqa: E402
 from training.models.gemma_gguf import level_of  # noqa: E402
-from training.models.steps import LOWEST, Storing, best_shares, on_steps, rounded  # noqa: E402
+from training.models.steps import (  # noqa: E402
+    LOWEST,
+    Storing,
+    best_shares,
+    on_steps,
+    rounded,
+    spread,
+)
 
 pytestmark = pytest.mark.train
 LEVELS = pytest.mark.parametrize("level", sorted(LOWEST))
@@ -92,3 +99,16 @@ def test_a_file_tells_on_which_steps_it_is() -> None:
     starter, tiny = (bundled("models", name, "gemma", "model.gguf") for name in ("starter", "tiny"))
     assert level_of(starter) in LOWEST
     assert level_of(tiny) == ""
+
+
+@LEVELS
+def test_a_stored_model_learns_from_everywhere_within_its_steps(level: str) -> None:
+    torch.manual_seed(4)
+    model = torch.nn.Linear(640, 64)
+    model.weight.data = rounded(model.weight.detach(), level)
+    before = model.weight.detach().clone()
+    spread(model, level, torch.Generator().manual_seed(5))
+    moved = model.weight.detach() - before
+    np.testing.assert_array_equal(rounded(model.weight.detach(), level).numpy(), before.numpy())
+    assert (moved != 0).float().mean() > 0.9
+    assert moved.mean().abs() < 0.01 * moved.abs().mean()

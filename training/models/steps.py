@@ -57,10 +57,11 @@ def spread(model: nn.Module, level: str, chance: torch.Generator) -> None:
         if matrix.ndim == 2:
             blocks = matrix.detach().reshape(-1, _BLOCK)
             size = blocks.abs()
-            step = size.amax(1, keepdim=True) / -LOWEST[level]
-            shift = (torch.rand(blocks.shape, generator=chance) - 0.5) * 0.9 * step
-            # The farthest stays where it is: it tells the step.
+            most = size.amax(1, keepdim=True)
+            shift = (torch.rand(blocks.shape, generator=chance) - 0.5) * 0.9 * most / -LOWEST[level]
+            # The farthest stays where it is, and the farthest: it tells the step.
             blocks += shift.scatter_(1, size.argmax(1, keepdim=True), 0.0)
+            blocks.clamp_(-most, most)
 
 
 def on_steps(
