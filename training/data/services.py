@@ -50,7 +50,8 @@ def parted(
     for pair in pairs:
         for term in terms_in(pair[0], terms)[:1]:
             of_term[term].append(pair)
-    learnt, held = [], []
+    learnt: list[tuple[str, str]] = []
+    held: list[tuple[str, str]] = []
     draw = random.Random(1)
     often = [found for found in of_term.values() if len(found) >= _OF_TERM * 3 // 2]
     for found in draw.sample(often, min(len(often), most // _OF_TERM)):

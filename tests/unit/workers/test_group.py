@@ -212,6 +212,21 @@ def test_off_the_record_no_language_goes_on_with_what_was_said(settings: Setting
     assert [target.quick.reopened for target in group.targets] == [None, None]
 
 
+def test_after_a_command_of_an_operator_nothing_follows_from_what_was_said(
+    settings: Settings,
+) -> None:
+    group = Watched(settings, FakeTranslator("gemma")).group
+    group.start()
+    wait_for(lambda: group.is_loaded)
+    group.begin()
+    wait_for(lambda: group.is_done)
+    final = group.targets[0].translate
+    assert final is not None
+    assert [caption.id for caption in final._made] == [1, 2]
+    group.apply(DaemonState("live", 0.0))
+    assert final._made == ()
+
+
 def test_captions_wait_for_no_comparison(settings: Settings) -> None:
     hang = threading.Event()
     watched = Watched(settings, FakeTranslator("gemma"), FakeTranslator("other", hang=hang))
