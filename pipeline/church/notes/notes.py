@@ -8,6 +8,7 @@ that the preacher uses is no misheard name.
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from collections import Counter
@@ -163,8 +164,8 @@ def written(notes: Notes, source: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    # Backslashes first: afterwards those before the quotes would be doubled too.
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    # JSON's strings are TOML's, but for one control character.
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def parse(content: str, where: str) -> Notes:

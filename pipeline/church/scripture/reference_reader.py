@@ -381,10 +381,18 @@ class Reader:
         number = self._number(at)
         if number is None or number.value <= verse:
             return 0, end
-        # "Verses 3 and 4" are a stretch; "verse 3 and 10 people" are not.
-        if self._word(end) == words.both and not (is_plural and number.value == verse + 1):
-            return 0, end
+        # "Verses 3 and 4", "3:5 and 6 say" are a stretch; "verse 3 and 10 people" are not.
+        if self._word(end) == words.both:
+            is_next = number.value == verse + 1
+            if not is_next or not (is_plural or self._is_over(number.end)):
+                return 0, end
         return number.value, number.end
+
+    def _is_over(self, at: int) -> bool:
+        """Whether what is said from a token on goes on behind a reference, and counts nothing."""
+        rest = self._tokens.gap(at - 1)
+        is_end = at == len(self._tokens) or _STOP.match(rest) is not None
+        return is_end or self._word(at) in self._words.follow
 
     def _counts(  # noqa: PLR0911 - rule by rule
         self, name: BookName, at: int, place: Place
@@ -419,8 +427,7 @@ class Reader:
         is_plain = not name.ordinal and (before in words.articles or not tokens.is_capital(at))
         if rest.startswith(",") and not (name.ordinal or self._is_spaced(at + len(name.words) - 1)):
             return False
-        is_end = place.end == len(tokens) or _STOP.match(rest) is not None
-        return is_end or behind in words.follow or not (is_plain or behind.isdecimal())
+        return self._is_over(place.end) or not (is_plain or behind.isdecimal())
 
     def _is_cued(self, name: BookName, at: int, behind: str) -> bool:
         """Whether words around a name and its chapter tell that it is a book."""
