@@ -135,6 +135,10 @@ CONTRACTED = {
         "Je étais avec le argent que elle a.": "J'étais avec l'argent qu'elle a.",
         "Il ne va à la Église, la histoire.": "Il ne va à l'Église, l'histoire.",
         "Je y vais si il vient, ce est sûr.": "J'y vais s'il vient, c'est sûr.",
+        "2000 millions, 1 000 millions, 12.000 millions et neuf heures et demi.": (
+            "2 milliards, un milliard, 12 milliards et neuf heures et demie."
+        ),
+        "200 millions, une heure et demie.": None,
         "De A à Z, sur une échelle de un à dix.": None,
         "La honte, le onze, le huitième, la une, que oui, la haine.": None,
         "Parle-le à elle, donne-la ici, ma âme, mais qui aime le pain.": None,
@@ -144,6 +148,7 @@ CONTRACTED = {
         "Isaías y Isabel y Hilda, siete o ocho o hombres.": (
             "Isaías e Isabel e Hilda, siete u ocho u hombres."
         ),
+        "Nueve horas y medio, y medio día.": "Nueve horas y media, y medio día.",
         "Es de él; de El Salvador a El Paso; agua y hielo. Y iba.": None,
     },
 }
