@@ -59,6 +59,10 @@ class TrainingOrder:
     """The code of the language that a translator learns."""
 
 
+_GENTLY = ("--muon-rate", "2e-4", "--adam-rate", "2e-4")
+"""Peak rates for a Marian that goes on: docs/decisions/082."""
+
+
 def commands(order: TrainingOrder) -> list[list[str]]:
     """Return the programs that train and convert, in their order, as they are typed."""
     # The trainers run in the checkout, where a relative path would be another one.
@@ -105,8 +109,12 @@ def commands(order: TrainingOrder) -> list[list[str]]:
             ),
         ]
     return [
-        _module("train.train_marian", "--init", str(base), *told, *target),
-        _module("export.export_marian", "--model", str(out), "--out", str(out / "model")),
+        # A model that is good already forgets at the rates of one that knows nothing.
+        _module("train.train_marian", "--init", str(base), *told, *target, *_GENTLY),
+        _module(
+            "export.export_marian",
+            *("--model", str(out), "--base", str(base), "--out", str(out / "model")),
+        ),
     ]
 
 

@@ -1,6 +1,9 @@
 """Write a trained starter Marian as a CTranslate2 INT8 directory with its SentencePiece files.
 
-python -m training.export.export_marian --model DIR --out models/starter/marian
+    python -m training.export.export_marian --model DIR --out models/starter/marian
+
+With `--base` it is the mean of the trained weights and those that the training began with, which
+forgets less (Wortsman et al. 2022, "Robust fine-tuning of zero-shot models", arXiv:2109.01903).
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ import torch
 from ctranslate2.specs import TransformerSpec, common_spec
 from numpy.typing import NDArray
 
-from training.models.marian_model import Marian, from_state, stored_name
+from training.models.marian_model import Marian, from_ctranslate2, from_state, stored_name
 
 INDEXED = re.compile(r"(layer|linear|embeddings)_(\d+)")
 
@@ -27,6 +30,19 @@ def load_checkpoint(directory: Path) -> Marian:
     saved = torch.load(directory / "checkpoint.pt", weights_only=False, map_location="cpu")
     print(f"checkpoint: {saved['elapsed_s'] / 60:.1f} minutes, step {saved['step']}")
     return from_state(saved["model"])
+
+
+def mean_of(trained: Marian, base: Marian, share: float) -> Marian:
+    """Return `share` of the trained weights and the rest of the base's; of another shape: trained.
+
+    A vocabulary that has grown has no weights to go back to.
+    """
+    old, new = base.state_dict(), trained.state_dict()
+    if {name: each.shape for name, each in old.items()} != {n: t.shape for n, t in new.items()}:
+        print("Not mixed with the base: its shape is another.")
+        return trained
+    mixed = {name: share * new[name] + (1 - share) * old[name] for name in new}
+    return from_state(mixed, trained.shape.heads)
 
 
 def write_ctranslate2(
@@ -80,11 +96,20 @@ def _put(spec: Any, name: str, array: NDArray[np.float32]) -> None:
 
 def main() -> None:
     """Export as the options say."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--model", type=Path, required=True, help="the trainer's --out")
     parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--base", type=Path, help="CTranslate2 folder that the training began with")
+    parser.add_argument(
+        "--share", type=float, default=0.5, help="of the trained weights, 0..1 (%(default)s)"
+    )
     args = parser.parse_args()
-    write_ctranslate2(load_checkpoint(args.model), args.model / "marian.spm", args.out)
+    model = load_checkpoint(args.model)
+    if args.base:
+        model = mean_of(model, from_ctranslate2(args.base), args.share)
+    write_ctranslate2(model, args.model / "marian.spm", args.out)
     size = sum(file.stat().st_size for file in args.out.iterdir())
     print(f"{args.out}: {size / 1e6:.1f} MB")
 
