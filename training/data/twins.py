@@ -77,7 +77,8 @@ def _strings(value: object) -> Iterator[str]:
     elif isinstance(value, dict):
         for key, each in value.items():
             if key in ("en", "source") and isinstance(each, str):
-                yield each
+                # What means something only behind another sentence is measured behind it.
+                yield f"{value.get('before', '')} {each}"
             else:
                 yield from _strings(each)
 
