@@ -26,7 +26,7 @@ import transformers  # noqa: E402
 from training.data import corpora, pieces  # noqa: E402
 from training.data.packing import lay_out, pack  # noqa: E402
 from training.export.export_gemma import WRITTEN_OUT, config, renamed  # noqa: E402
-from training.export.export_marian import write_ctranslate2  # noqa: E402
+from training.export.export_marian import mean_of, write_ctranslate2  # noqa: E402
 from training.gguf_export import checkpoint, proof, vocabulary, writing  # noqa: E402
 from training.models.gemma_model import Gemma, GemmaShape  # noqa: E402
 from training.models.marian_model import (  # noqa: E402
@@ -165,6 +165,21 @@ def test_marian_matches_ctranslate2(tmp_path: Path) -> None:
     again = from_ctranslate2(tmp_path / "ct2")
     for name, value in model.state_dict().items():
         np.testing.assert_array_equal(again.state_dict()[name].numpy(), value.numpy())
+
+
+def test_what_was_learnt_is_taken_back_in_part(capsys: pytest.CaptureFixture[str]) -> None:
+    base, trained = tiny_marian(), tiny_marian()
+    with torch.no_grad():
+        for each in trained.parameters():
+            each.add_(1.0)
+    mixed = mean_of(trained, base, 0.25)
+    for name, value in base.state_dict().items():
+        np.testing.assert_allclose(
+            mixed.state_dict()[name].numpy(), value.numpy() + 0.25, atol=1e-6
+        )
+    grown = with_hidden(trained, 96)
+    assert mean_of(grown, base, 0.25) is grown
+    assert "shape" in capsys.readouterr().out
 
 
 def test_more_layers_hardly_change_what_a_marian_says() -> None:
