@@ -205,8 +205,9 @@ class TargetWorkers:
 
     def forget(self) -> None:
         """Translate what is said next as if nothing had been said before."""
+        self.quick.previous.forget()
         if self.translate is not None:
-            self.translate.forget()
+            self.translate.previous.forget()
 
     def discard(self) -> None:
         """Throw away what waits: it is off the record."""

@@ -16,7 +16,7 @@ from pipeline.core.errors import EngineCancelledError, EngineError, EngineGoneEr
 from pipeline.core.languages import language
 from pipeline.core.reports import Emit, Fault, Retranslated
 from pipeline.core.standing import Standing
-from pipeline.core.types import Alternative, Caption, Opinion, Span, Transcript, Utterance
+from pipeline.core.types import Alternative, Caption, Opinion, Span, Utterance
 from pipeline.dictionary.glossary_store import GlossaryStore
 from pipeline.engines.process.sharing import is_there
 from pipeline.engines.protocols import Scorer, SentencePair, TranslationRequest, Translator
@@ -26,6 +26,7 @@ from pipeline.text.language_check import OutputLanguage, gibberish
 from pipeline.text.sentences import HALF, split
 from pipeline.workers.base import FAULTS_IN_A_ROW, Worker, WorkLog
 from pipeline.workers.degradation import Degradation
+from pipeline.workers.previous import PreviousCaptions
 from pipeline.workers.queues import Draft, DraftQueue, Retranslation
 from pipeline.workers.steps import as_final, blend, translate
 
@@ -42,11 +43,6 @@ _TAKEN_BACK = 0.1
 _REST_S = (15.0, 60.0)
 """How long the engine is left alone after too many errors in a row: at first, and at most."""
 
-
-_PAUSE_S = 6.0
-"""Behind a longer silence a sentence has nothing to do with the one before."""
-_LONGEST = 30
-"""Words of a sentence before, at most: what it adds to the delay grows with it."""
 
 _Score: TypeAlias = tuple[float, float]
 """Mean log-probability of a translation, and that of its least likely token."""
@@ -84,8 +80,7 @@ class Translate(Worker):
         self._backoff = Backoff(after=FAULTS_IN_A_ROW, first_s=_REST_S[0], most_s=_REST_S[1])
         self._is_stale = is_stale
         self._makes_way = False  # what it is at can wait for drafts
-        # Finals of the last two utterances: the newest may come again, and then follows the other.
-        self._made: tuple[Caption, ...] = ()
+        self.previous = PreviousCaptions()
         # Asked in this thread, again and again while the engine is at work.
         translator.is_cancelled = self._is_cancelled
         self.work_log = WorkLog()
@@ -196,13 +191,6 @@ class Translate(Worker):
             return caption
         return replace(caption, opinion=self._opinion(request.quick, caption))
 
-    def forget(self) -> None:
-        """Translate the next sentence as if nothing had been said before. Any thread may ask.
-
-        An operator has changed something: words that are hidden now must not come back in it.
-        """
-        self._made = ()
-
     def take_unfinished(self) -> list[Caption]:
         """Take every draft, the one being worked on first, as a final: the translator hangs."""
         doing = self.doing  # read once: the engine may come back meanwhile
@@ -235,7 +223,7 @@ class Translate(Worker):
         searches = final.search and self._scorer is not None and self._drafts.empty()
         # Among several answers nobody knows yet which of them it will be.
         may_stream = may_stream and (not searches or self._took_s > _SLOW_S)
-        previous = self._previous(draft.transcript)
+        previous = self.previous.before(draft.transcript, self.settings.church)
         try:
             caption = translate(
                 self._translator,
@@ -274,26 +262,12 @@ class Translate(Worker):
         stood = draft.text[: draft.stable] if draft.lang == self._lang else ""
         caption, score = self._best(caption, stood, previous)
         self._look_at_language(caption.text)
-        self._made = (*self._made[-1:], caption)
+        self.previous.add(caption)
         revised = draft.revised + revised_words(stood, caption.text)
         opinion = None
         if self.settings.church.doubt:
             opinion = self._opinion(draft, caption, previous, score)
         return as_final(replace(caption, revised=revised, opinion=opinion))
-
-    def _previous(self, transcript: Transcript) -> SentencePair | None:
-        """Return the sentence before and its translation; None where nothing hangs on it."""
-        # What is kept back must not be guessed from what follows it.
-        if self.settings.church.hold_doubtful:
-            return None
-        now = transcript.utterance
-        for caption in self._made:
-            told = caption.transcript
-            # Behind a caption that this thread did not make it would be the wrong one.
-            follows = told.utterance.id == now.id - 1 and told.lang == transcript.lang
-            if follows and now.start_s - told.utterance.end_s <= _PAUSE_S:
-                return _last_sentence(self._given(caption), caption.text)
-        return None
 
     def _best(
         self, caption: Caption, stood: str, previous: SentencePair | None
@@ -411,16 +385,6 @@ class Translate(Worker):
         # Laid over the spoken words, it would be a sentence in two languages.
         engine = self._translator.name
         return replace(draft, lang=self._lang, text=text, engine=engine, stable=len(text))
-
-
-def _last_sentence(source: str, target: str) -> SentencePair | None:
-    """Return the last sentence of a caption and its translation, None for a long one."""
-    sources, targets = split(source), split(target)
-    pair = SentencePair(source, target)
-    if len(sources) == len(targets):
-        pair = SentencePair(sources[-1], targets[-1])
-    longest = max(len(pair.source.split()), len(pair.target.split()))
-    return pair if longest <= _LONGEST else None
 
 
 def _texts(draft: Caption) -> tuple[str, ...]:

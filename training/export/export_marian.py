@@ -73,6 +73,8 @@ def write_ctranslate2(
     end = processor.id_to_piece(processor.eos_id())
     spec.config.eos_token = spec.config.decoder_start_token = end
     spec.config.unk_token = processor.id_to_piece(processor.unk_id())
+    # Told to the daemon: it has learnt sentences that follow others.
+    spec.config.add_attribute("joins_sentences", value=True)
     spec.validate()
     spec.optimize(quantization=quantization)
     shutil.rmtree(directory, ignore_errors=True)

@@ -40,6 +40,14 @@ class _Known:
     source: int
 
 
+@dataclass(frozen=True, slots=True)
+class _Before:
+    """The pieces of the sentence before, of its source and of its translation."""
+
+    source: list[str]
+    target: list[str]
+
+
 class Marian:
     """A Translator on `ctranslate2.Translator`; `path` is the folder of a converted Marian model.
 
@@ -47,8 +55,9 @@ class Marian:
     A model that writes several languages is told which by a token before the text, `>>fr<<`, as
     those of OPUS-MT are; where its vocabulary has none for `target`, that is its own language.
 
-    It was trained on single sentences, so every sentence is translated by itself: nothing of a
-    long text is lost, and what is said later cannot change what is committed.
+    Most were trained on single sentences, so every sentence is translated by itself: nothing of a
+    long text is lost, and what is said later cannot change what is committed. One whose config.json
+    has `joins_sentences` sees the sentence before (docs/decisions/081).
     """
 
     name = "marian"
@@ -69,6 +78,7 @@ class Marian:
         self._source: Any = None
         self._target: Any = None
         self._end: list[str] = []
+        self._joins = False
         self._languages: frozenset[str] = frozenset()
         self.is_cancelled = never
 
@@ -91,7 +101,10 @@ class Marian:
             pieces = sentencepiece.SentencePieceProcessor
             self._source = pieces(model_file=str(self._path / "source.spm"))
             self._target = pieces(model_file=str(self._path / "target.spm"))
-            self._end = [] if self._adds_end() else ["</s>"]
+            config = json.loads((self._path / "config.json").read_text(encoding="utf-8"))
+            # Whether CTranslate2 appends the end token itself depends on the converter.
+            self._end = [] if config.get("add_source_eos", False) else ["</s>"]
+            self._joins = bool(config.get("joins_sentences", False))
             self._languages = self._language_tokens()
             # Weights may load and not compute: it is better known now than at the first sentence.
             self.translate("Amen.")
@@ -133,18 +146,16 @@ class Marian:
         Raises EngineError `marian-failed`, also where these are no numbers: a damaged model gives
         such.
         """
-        begun: list[str] = []
         try:
-            if previous is not None and self._fits(f"{previous.source} {text}"):
-                text = f"{previous.source} {text}"
-                begun = self._target.encode(previous.target, out_type=str)
-            source = self._asked(self._source.encode(text, out_type=str))
-            pieces = [begun + each for each in self._target.encode(list(targets), out_type=str)]
+            before = self._before(text, previous)
+            source = self._asked(before.source + self._source.encode(text, out_type=str))
+            made = self._target.encode(list(targets), out_type=str)
+            pieces = [before.target + each for each in made]
             scored = self._translator.score_batch([source] * len(pieces), pieces)
         except Exception as error:
             raise EngineError("marian-failed", f"{self.name}: {error}.") from error
         # What the sentence before is worth is the same for all.
-        found = [each.log_probs[len(begun) :] for each in scored]
+        found = [each.log_probs[len(before.target) :] for each in scored]
         if not all(logprobs and all(map(math.isfinite, logprobs)) for logprobs in found):
             raise EngineError("marian-failed", f"{self.name}: it gives a translation no score.")
         return [(sum(logprobs) / len(logprobs), min(logprobs)) for logprobs in found]
@@ -157,22 +168,41 @@ class Marian:
         forced = regrouped(standing.pieces, len(cut)) if standing else ()
         # The last part may go on, whatever is committed of it.
         closed = min(standing.closed, len(cut) - 1) if standing else 0
+        previous = request.previous
         for place, (part, start, terms) in enumerate(by_part(text, cut, request.wanted)):
             pieces = forced[place] if place < len(forced) else ()
             if place < closed and pieces:
                 told = TargetPart(pieces, self._until(pieces), (), 0, is_whole=True)
-                yield Translation(self._target.decode(list(pieces)), self.name, parts=(told,))
+                made = Translation(self._target.decode(list(pieces)), self.name, parts=(told,))
+                previous = SentencePair(part, made.text)
+                yield made
                 continue
             known = None
             if standing is not None:
                 known = _Known(pieces, max(0, min(standing.source - start, len(part))))
-            yield self._part(part, known, terms, beam)
+            made = self._part(part, known, terms, beam, self._before(part, previous))
+            previous = SentencePair(part, made.text) if made.stopped == "end" else None
+            yield made
+
+    def _before(self, text: str, previous: SentencePair | None) -> _Before:
+        """Return the pieces of the sentence before `text`, none where there is no use for it."""
+        if previous is None or not (self._joins and self._fits(f"{previous.source} {text}")):
+            return _Before([], [])
+        return _Before(
+            self._source.encode(previous.source, out_type=str),
+            self._target.encode(previous.target, out_type=str),
+        )
 
     def _part(
-        self, text: str, known: _Known | None, wanted: Sequence[WantedTerm], beam: int
+        self,
+        text: str,
+        known: _Known | None,
+        wanted: Sequence[WantedTerm],
+        beam: int,
+        before: _Before,
     ) -> Translation:
-        source = self._source.encode(text, out_type=str)
-        prefix = list(known.pieces) if known else []
+        source = before.source + self._source.encode(text, out_type=str)
+        prefix = before.target + (list(known.pieces) if known else [])
         # CTranslate2 counts the prefix as well: it must take nothing from what follows.
         cap = 20 + int(2.5 * len(source)) + len(prefix)
         # The prefix is stepped through. `return_alternatives` would read it at once, but then
@@ -187,7 +217,7 @@ class Marian:
             return_scores=True,
             return_attention=known is not None or bool(wanted),
         )[0]
-        pieces = result.hypotheses[0]
+        pieces = result.hypotheses[0][len(before.target) :]
         # Who says "holy, holy, holy" is in no loop: the translation may repeat as often.
         repeats = repetition.longest(repetition.words(text)).count
         loop = repetition.anywhere(pieces, repeats)
@@ -197,18 +227,22 @@ class Marian:
             engine=self.name,
             tokens=len(pieces),
             avg_logprob=result.scores[0] if result.scores else None,
-            stopped="loop" if loop else "length" if len(pieces) >= cap else "end",
-            alternatives=self._alternatives(result),
+            stopped="loop"
+            if loop
+            else "length"
+            if len(pieces) + len(before.target) >= cap
+            else "end",
+            alternatives=self._alternatives(result, before),
         )
         if wanted:
-            made = self._with_terms(text, made, self._attention(result), kept, wanted)
+            made = self._with_terms(text, made, self._attention(result, before), kept, wanted)
         if known is None:
             return made
         told = TargetPart(
             pieces=tuple(kept),
             until=self._until(kept),
             looked_at=tuple(
-                max(range(len(row)), key=row.__getitem__) for row in self._attention(result)
+                max(range(len(row)), key=row.__getitem__) for row in self._attention(result, before)
             ),
             # Attention looks at pieces; the committed source is counted in characters.
             settled=len(self._source.encode(text[: known.source])),
@@ -216,10 +250,11 @@ class Marian:
         )
         return replace(made, parts=(told,))
 
-    def _alternatives(self, result: Any) -> tuple[Alternative, ...]:
+    def _alternatives(self, result: Any, before: _Before) -> tuple[Alternative, ...]:
         if len(result.hypotheses) == 1:
             return ()
-        found = zip(map(self._target.decode, result.hypotheses), result.scores, strict=True)
+        own = [pieces[len(before.target) :] for pieces in result.hypotheses]
+        found = zip(map(self._target.decode, own), result.scores, strict=True)
         return tuple(Alternative(text, score, score) for text, score in found)
 
     def _with_terms(
@@ -261,12 +296,12 @@ class Marian:
         token = _LANGUAGE.format(self.target)
         return [token] * (token in self._languages) + source + self._end
 
-    def _attention(self, result: Any) -> list[Sequence[float]]:
+    def _attention(self, result: Any, before: _Before) -> list[Sequence[float]]:
         """Return how much each piece of a translation looked at each of the source's pieces."""
         # The rows begin with the token of the language, which is no word of the text.
-        before = len(self._asked([])) - len(self._end)
-        rows = result.attention[0] if result.attention else ()
-        return [row[before:] for row in rows]
+        first = len(self._asked([])) - len(self._end) + len(before.source)
+        rows = result.attention[0][len(before.target) :] if result.attention else ()
+        return [row[first:] for row in rows]
 
     def _language_tokens(self) -> frozenset[str]:
         """Return the tokens that ask for a language; most models write one and have none."""
@@ -279,8 +314,3 @@ class Marian:
 
     def _fits(self, text: str) -> bool:
         return len(self._source.encode(text)) <= _MAX_PIECES
-
-    def _adds_end(self) -> bool:
-        """Whether CTranslate2 appends the end token itself; that depends on the converter."""
-        config = json.loads((self._path / "config.json").read_text(encoding="utf-8"))
-        return bool(config.get("add_source_eos", False))

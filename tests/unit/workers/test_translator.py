@@ -569,7 +569,7 @@ def test_what_an_operator_does_ends_what_a_sentence_follows() -> None:
     translator = Follows()
     made = worker(translator, [], count=0)
     made.take((LETTER, time.monotonic()))
-    made.forget()
+    made.previous.forget()
     made.take((READ, time.monotonic()))
     assert translator.previous == [None, None]
 

@@ -81,6 +81,34 @@ def test_a_partial_tells_what_it_was_made_of(marian: Marian) -> None:
     assert marian.translate(MOSES).parts == ()
 
 
+LETTER = SentencePair("The letter came on Friday.", "La carta llegó el viernes.")
+READ = "I read it three times."
+
+
+def test_a_sentence_is_translated_behind_the_one_before(marian: Marian, copy: Path) -> None:
+    made = marian.translate(READ, TranslationRequest(previous=LETTER, rivals=()))
+    assert made.text.startswith("La leí")
+    assert {each.text for each in made.alternatives} >= {made.text}
+    assert not any("carta" in each.text for each in made.alternatives)
+    assert marian.translate(f"{LETTER.source} {READ}").text.endswith(made.text)
+    # What stands and what was looked at are counted in the sentence's own pieces.
+    standing = Standing(source=len("I read"))
+    (part,) = marian.translate(READ, TranslationRequest(standing=standing, previous=LETTER)).parts
+    assert part.settled == len(marian._source.encode("I read"))
+    assert max(part.looked_at) < len(marian._source.encode(READ)) + len(marian._end)
+    assert follows(part.looked_at)
+    forced = Standing(pieces=(part.pieces[:2],))
+    again = marian.translate(READ, TranslationRequest(standing=forced, previous=LETTER))
+    assert again.parts[0].pieces == part.pieces
+
+    # A model that has learnt single sentences gets them.
+    config = copy / "config.json"
+    config.write_text(config.read_text().replace("joins_sentences", "other"))
+    alone = Marian(copy)
+    alone.load()
+    assert alone.translate(READ, TranslationRequest(previous=LETTER)).text != made.text
+
+
 def test_it_goes_on_from_what_stands(marian: Marian) -> None:
     (part,) = marian.translate(MOSES, TranslationRequest(standing=Standing())).parts
     forced = (part.pieces[:4],)
