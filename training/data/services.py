@@ -39,6 +39,8 @@ VOICES = ("en", "es", "pt")
 _SNR_DB = (12.0, 25.0)
 _OF_TERM = 6
 """Sentences of each term that are learnt from; half as many are of the next service."""
+_LONGEST = 110
+"""Characters of a sentence that one breath is enough for."""
 _MODEL = "kokoro-82m-int8"
 
 
@@ -125,7 +127,7 @@ def main() -> None:
     add("--most", type=int, default=240, help="sentences to learn from (%(default)s)")
     options = parser.parse_args()
     rows = [line.split("\t") for line in options.pairs.read_text("utf-8").splitlines()]
-    pairs = [(row[0], row[1]) for row in rows]
+    pairs = [(row[0], row[1]) for row in rows if len(row[0]) <= _LONGEST]
     written = [rule.write for rule in Dictionary(Settings()).lexicon.rules]
     terms = list(dict.fromkeys(written))
     learnt, held = parted(pairs, terms, options.most)
