@@ -71,9 +71,25 @@ class _Noun:
 
 def borrowed(text: str, source: str, target: str) -> str:
     """Return a text in which the nouns of languages/words stand in the target language."""
+    return _borrow(text, source, target)[0]
+
+
+def keeps_borrowed(said: str, first: str, other: str, langs: tuple[str, str]) -> bool:
+    """Whether another translation of `said` has all borrowed nouns that the first one has.
+
+    The draft translator was not given them, and takes a word that it does not know for unlikely.
+    """
+    nouns = (each.lower() for each in _borrow(said, *langs)[1])
+    first, other = first.lower(), other.lower()
+    return all(noun in other for noun in nouns if noun in first)
+
+
+def _borrow(text: str, source: str, target: str) -> tuple[str, list[str]]:
+    """Return the text, and the nouns that were put into it."""
     nouns, pattern = _nouns(source, target)
+    put: list[str] = []
     if pattern is None:
-        return text
+        return text, put
     heads = _heads(source)
 
     def said(match: re.Match[str]) -> str:
@@ -97,9 +113,10 @@ def borrowed(text: str, source: str, target: str) -> str:
         if forms and noun.form >= len(forms):
             return match[0]  # "a wolves"
         written = _with(forms[noun.form], noun) if forms else noun.text
+        put.append(noun.text)
         return written[0].upper() + written[1:] if match[0][0].isupper() else written
 
-    return pattern.sub(said, text)
+    return pattern.sub(said, text), put
 
 
 def _with(determiner: str, noun: _Noun) -> str:

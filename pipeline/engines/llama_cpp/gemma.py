@@ -15,6 +15,7 @@ from pipeline.core.standing import Standing
 from pipeline.core.terms import WantedTerm, by_part
 from pipeline.core.types import Alternative, Translation
 from pipeline.engines import prompts
+from pipeline.engines.borrowed_words import keeps_borrowed
 from pipeline.engines.llama_cpp import llama
 from pipeline.engines.llama_cpp.decoding import Bias, Decoding, Draft, Written, count_within
 from pipeline.engines.llama_cpp.gemma_terms import Answer, AnswerScorer, repair_answer
@@ -305,7 +306,12 @@ class Gemma:
             others = self._others(decoding, written, answer, rivals)
             found = (
                 Alternative(done.text, written.mean, written.whole_mean),
-                *(each for each in others if len(lacking(each.text, wanted)) <= missing),
+                *(
+                    each
+                    for each in others
+                    if len(lacking(each.text, wanted)) <= missing
+                    and self._keeps_borrowed(source, done.text, each.text)
+                ),
             )
         return Translation(
             text=done.text,
@@ -350,6 +356,11 @@ class Gemma:
             pass
         found.pop(answer.text, None)
         return list(found.values())
+
+    def _keeps_borrowed(self, source: str, first: str, other: str) -> bool:
+        langs = (self._source, self.target)
+        borrows = self._borrows and self._style == "starter"
+        return not borrows or keeps_borrowed(source, first, other, langs)
 
     def _text(self, tokens: Sequence[int]) -> str:
         # Joined before decoding: a letter may be spread over two tokens.

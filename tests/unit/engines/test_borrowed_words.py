@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.core.resources import bundled
-from pipeline.engines.borrowed_words import _read, borrowed
+from pipeline.engines.borrowed_words import _read, borrowed, keeps_borrowed
 from pipeline.engines.prompts import render
 
 FILES = sorted(bundled("languages", "words").glob("*.toml"))
@@ -77,3 +77,12 @@ def test_every_line_can_be_read(file: Path) -> None:
     assert [word for word in words if not re.fullmatch(r"[A-Za-z' -]+", word)] == []
     written = [noun.text for said, text in lines.items() for _, noun in _read(said, text, target)]
     assert [text for text in written if re.match(r"s |(?:el|la|los|las|le|les) ", text)] == []
+
+
+def test_another_translation_must_have_the_nouns_that_were_copied() -> None:
+    said, langs = "We carried the coffin out.", ("en", "es")
+    assert keeps_borrowed(said, "Sacamos el ataúd.", "Llevamos el Ataúd afuera.", langs)
+    assert not keeps_borrowed(said, "Sacamos el ataúd.", "Sacamos la caja.", langs)
+    # What the first one lacks as well nobody has to have.
+    assert keeps_borrowed(said, "Sacamos la caja.", "Sacamos el cofre.", langs)
+    assert keeps_borrowed("We carried it out.", "Lo sacamos.", "La sacamos.", langs)
