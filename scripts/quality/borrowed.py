@@ -1,6 +1,6 @@
 """Tell which nouns of languages/words a final translator knows by itself, and which it copies.
 
-    python -m scripts.quality.borrowed --lang es               all 3,000: an hour of one core
+    python -m scripts.quality.borrowed --lang es               all 6,700: two hours of one core
     python -m scripts.quality.borrowed --lang fr --most 100    some, drawn by chance
 
 Each noun stands in two plain sentences, once in English and once as the translator gets it. After a
