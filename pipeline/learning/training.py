@@ -7,7 +7,9 @@ goes on from its checkpoint.
 
 from __future__ import annotations
 
+import argparse
 import importlib.util
+import math
 import os
 import subprocess
 import sys
@@ -57,6 +59,18 @@ class TrainingOrder:
     """Of each set that a Gemma's levels are measured with; 0 is all."""
     target: str = "es"
     """The code of the language that a translator learns."""
+
+
+def minutes_of(text: str) -> float:
+    """Return the minutes that an option asks for. Raises ArgumentTypeError."""
+    try:
+        minutes = float(text)
+    except ValueError:
+        minutes = math.nan
+    # A clock never reaches "nan" or "inf": the training would not end, or learn nothing.
+    if not (math.isfinite(minutes) and minutes > 0):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of minutes, such as 60")
+    return minutes
 
 
 _GENTLY = ("--muon-rate", "2e-4", "--adam-rate", "2e-4")

@@ -6,7 +6,7 @@ import itertools
 import random
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +36,12 @@ from training.models.marian_model import (  # noqa: E402
     with_hidden,
     with_layers,
 )
-from training.train import training  # noqa: E402
+from training.train import (  # noqa: E402
+    fine_tune_gemma,
+    fine_tune_translategemma,
+    fine_tune_whisper,
+    training,
+)
 from training.train.train_marian import ROW_TOKENS, ROWS, batches, encode  # noqa: E402
 
 pytestmark = pytest.mark.train
@@ -48,6 +53,28 @@ TEXTS = [
     "Grace and peace to you all; the Lord is good, and his mercy endures for ever.",
 ]
 UNSEEN = [*TEXTS, "Łódź ☃ <end_of_turn> two  spaces", "Wörter, ¡qué güero!"]
+
+
+@pytest.mark.parametrize("option", ["--minutes", "--evaluate-minutes"])
+@pytest.mark.parametrize("minutes", ["nan", "inf", "-5", "0"])
+@pytest.mark.parametrize(
+    "read",
+    [
+        training.parser("", 60).parse_args,
+        fine_tune_gemma.options_of,
+        fine_tune_translategemma.options_of,
+        fine_tune_whisper.options_of,
+    ],
+)
+def test_minutes_that_no_clock_reaches_are_refused(
+    read: Callable[[list[str]], object],
+    minutes: str,
+    option: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit):
+        read([f"{option}={minutes}"])
+    assert f"argument {option}: {minutes!r} is no number" in capsys.readouterr().err
 
 
 def test_rows_hold_every_item_once_within_their_length() -> None:

@@ -23,6 +23,7 @@ from torch.utils.data import DataLoader, IterableDataset, get_worker_info
 from tqdm import tqdm
 
 from pipeline.core.errors import ModelError
+from pipeline.learning.training import minutes_of
 from training.data import corpora
 from training.models import steps
 
@@ -40,9 +41,11 @@ def parser(description: str, minutes: float) -> argparse.ArgumentParser:
     )
     corpora.add_options(options)
     options.add_argument("--out", type=Path, required=True, help="checkpoints and vocabulary")
-    options.add_argument("--minutes", type=float, default=minutes, help="in all, resumes included")
+    options.add_argument(
+        "--minutes", type=minutes_of, default=minutes, help="in all, resumes included"
+    )
     options.add_argument("--steps", type=int, default=0, help="ends then, if before --minutes")
-    options.add_argument("--evaluate-minutes", type=float, default=10.0)
+    options.add_argument("--evaluate-minutes", type=minutes_of, default=10.0)
     options.add_argument("--resume", action="store_true", help="go on from --out")
     options.add_argument("--vocabulary", type=int, default=8000, help="pieces")
     options.add_argument("--muon-rate", type=float, default=2e-3, help="peak, hidden matrices")

@@ -27,7 +27,13 @@ from pipeline.learning.teach.teaching import (
     teach,
     write_student_mix,
 )
-from pipeline.learning.training import TrainingOrder, commands, require_trainers, train
+from pipeline.learning.training import (
+    TrainingOrder,
+    commands,
+    minutes_of,
+    require_trainers,
+    train,
+)
 from pipeline.models.automatic import require_languages, translator_name
 from pipeline.models.library import ModelLibrary
 from pipeline.models.registry import KEYS
@@ -76,7 +82,7 @@ def _add_training(steps: Commands, name: str, run: Run, says: str) -> argparse.A
     """Add a step with the options that every one has that trains."""
     step = add_step(steps, name, run, says)
     says = "training time in minutes (%(default)g)"
-    step.add_argument("--minutes", type=float, default=60, help=says)
+    step.add_argument("--minutes", type=minutes_of, default=60, help=says)
     says = "ends after so many, if before --minutes"
     step.add_argument("--steps", type=int, default=0, help=says)
     step.add_argument("--threads", type=int, default=1, help="%(default)s")
