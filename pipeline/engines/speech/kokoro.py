@@ -113,6 +113,13 @@ class Kokoro:
             except (OSError, ValueError) as error:
                 fix = "Install the program again."
                 raise ModelError("model-broken", f"{voice}: {error}.", fix) from None
+        try:
+            # By itself: what fails in it is no fault of the weights.
+            espeak.phonemes("1", self._languages[0], self._deadline_s)
+        except EngineError as error:
+            if error.code != "speech-late":
+                fix = f"Install it again: sudo apt install --reinstall {espeak.PROGRAM}"
+                raise ModelError(error.code, f"[speech]: {error.message}", fix) from None
         import onnxruntime  # noqa: PLC0415 - heavy libraries load with an engine
 
         self._runtime = onnxruntime

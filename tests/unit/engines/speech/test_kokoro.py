@@ -74,6 +74,19 @@ def test_broken_weights_are_named(tmp_path: Path) -> None:
     assert broken.value.code == "model-broken"
 
 
+def test_an_espeak_that_fails_is_named_and_not_the_weights(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = tmp_path / "espeak-ng"
+    broken.write_text("#!/bin/sh\necho 'no phontab' >&2\nexit 1\n")
+    broken.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    voice = Kokoro(tmp_path, section="speech", languages=("es",), threads=1, deadline_s=9)
+    with pytest.raises(ModelError, match="espeak-ng: no phontab") as told:
+        voice.load()
+    assert told.value.code == "speech-failed"
+
+
 @pytest.mark.slow
 def test_whisper_hears_what_it_says_and_bad_input_is_no_hang(whisper_base: Path) -> None:
     needs_program("espeak-ng")
