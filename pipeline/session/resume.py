@@ -168,22 +168,25 @@ def is_untouched(folder: Path, records: Sequence[Record]) -> bool:
     return not (said or done or (folder / JOURNAL).stat().st_size)
 
 
-def _has_languages(folder: Path, source: str, target: str) -> bool:
+def _has_languages(folder: Path, source: str, targets: Sequence[str]) -> bool:
     """Whether a session's captions are of this source and this first target language."""
     # The names of files tell it before anything was said as well.
-    if target in extra_targets(folder):
+    target, extra = targets[0], extra_targets(folder)
+    if target in extra:
+        return False
+    # One language was spoken, now several are: its transcripts, made of the first journal, would
+    # be made anew of a journal that is empty.
+    if source in targets and source not in extra:
         return False
     if not all((folder / f"transcript.{lang}.srt").is_file() for lang in (source, target)):
         return False
     # The other way round there are the same two names. Of several spoken ones each has captions.
-    return (
-        source in extra_targets(folder) or languages(read_journal(folder)).get("source") != target
-    )
+    return source in extra or languages(read_journal(folder)).get("source") != target
 
 
 def _fits(folder: Path, records: Sequence[Record], settings: Settings, now_utc: datetime) -> bool:
     """Whether a session is of these languages and of this source, and is to go on."""
-    if not _has_languages(folder, settings.translate.source, settings.translate.target):
+    if not _has_languages(folder, settings.translate.source, settings.translate.langs):
         return False
     # Health records name the microphone, or the file that was played.
     heard = [r.source for r in records if isinstance(r, HealthRecord) and r.source]

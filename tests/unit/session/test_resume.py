@@ -101,6 +101,22 @@ def test_the_next_run_goes_on_where_the_last_one_broke(sessions: Path) -> None:
     assert again.app.folder != service.app.folder
 
 
+def test_what_was_said_stays_where_several_languages_are_spoken_after_the_crash(
+    sessions: Path,
+) -> None:
+    (folder,) = [each for each in sessions.iterdir() if each.is_dir()]
+    said = (folder / "transcript.en.srt").read_bytes()
+    assert said
+    several: dict[str, Any] = {"translate.source": ["en", "es"]}
+    earlier = found(sessions, **several)
+    made = SessionRecorder(
+        sessions, source="en", targets=("es", "en"), on_fault=print, earlier=earlier
+    )
+    made.start()
+    assert made.close(60.0)
+    assert (folder / "transcript.en.srt").read_bytes() == said
+
+
 def test_a_kill_leaves_neither_an_end_nor_a_whole_last_line(sessions: Path) -> None:
     (folder,) = sessions.iterdir()
     records = (folder / "diagnostics.jsonl").read_bytes().splitlines(keepends=True)
