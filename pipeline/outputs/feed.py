@@ -49,9 +49,12 @@ class OutputFeed:
         now: Callable[[], datetime],
         side: Side = "target",
         lang: str = "",
+        last_id: int = -1,
     ) -> None:
         """`now` tells the time with its zone. Of a caption the `side` is shown: `source` is what
-        was said. `lang` is the language of that."""
+        was said. `lang` is the language of that. `last_id` is the newest caption of a session that
+        goes on: what changes late before it stays away.
+        """
         self._outputs = outputs
         self._side = side
         self._lang = lang
@@ -59,7 +62,7 @@ class OutputFeed:
         self._screens: list[Outlet] = []
         self._streams: list[Outlet] = []
         # The newest caption that screens have had; ids begin at 0.
-        self._last = -1
+        self._last = last_id
         self._text = ""
         self._is_blank = False
 

@@ -315,9 +315,14 @@ def open_gate(settings: Settings, boards: Sequence[CaptionBoard], mode: Mode) ->
         voice = Voice(langs, settings.speech.fastest, voices.heard)
     # Where several languages are spoken the first of them is a target, too.
     targets = settings.translate.langs
+    last_id = max(board.last_id for board in boards)
     outputs = {
         lang: OutputFeed(
-            named, lambda: datetime.now(UTC), "target" if lang in targets else "source", lang
+            named,
+            lambda: datetime.now(UTC),
+            "target" if lang in targets else "source",
+            lang,
+            last_id,
         )
         for lang, named in by_lang(settings.outputs, settings.translate.target).items()
     }

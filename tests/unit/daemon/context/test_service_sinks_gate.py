@@ -23,6 +23,8 @@ from pipeline.daemon.context.sinks import Screen
 from pipeline.dictionary.store import Dictionary
 from pipeline.session.recorder import SessionRecorder
 from scripts.support.records import caption
+from scripts.support.web_recorder import WebRecorder
+from tests.support.patience import wait_for
 
 OUTSIDE = {
     "publish.nats": "nats://127.0.0.1:1",
@@ -74,6 +76,25 @@ def test_of_a_language_that_is_spoken_and_read_programs_get_the_translation() ->
         feeds = open_gate(settings, boards, "live").outputs
         assert feeds["es"]._side == "target"
         assert feeds["en"]._side == ("target" if flags else "source")
+
+
+def test_after_a_crash_a_late_change_of_what_was_said_before_it_stays_away() -> None:
+    earlier, board = (CaptionBoard("test", "en", "es", 10) for _ in range(2))
+    shown = [earlier.show(caption(key, "said", "Oremos.", final=True)) for key in (1, 2)]
+    board.restore(message for message in shown if message)
+    with WebRecorder() as server:
+        flags = {"outputs": [{"program": "vmix", "url": server.url}]}
+        feed = open_gate(load(flags=QUICK | flags).settings, [board], "live").outputs["es"]
+        feed.start(print)
+        wait_for(lambda: server.titles == [""])
+        late, new = board.edit(1, "Tarde."), board.show(caption(3, "said", "Amén.", final=True))
+        assert late
+        assert new
+        feed.on_caption(late)
+        wait_for(lambda: not feed._screens[0].waiting)
+        feed.on_caption(new)
+        feed.close()
+    assert server.titles == ["", "Amén."]
 
 
 def test_the_voice_is_told_what_screens_show(tmp_path: Path) -> None:
