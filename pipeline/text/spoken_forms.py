@@ -115,6 +115,9 @@ _FORMS: dict[str, tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...]] 
         *(("ᵉ", "e"), ("ʳ", "r")),
         (r"\b[nN]° ?(?=\d)", "numéro "),
         (r"\bPs\.? (?=\d)", "Psaume "),
+        # Spaces part thousands, and espeak-ng reads "2020 500" as one number: so does no writer.
+        (r"(?<![\d.,])(\d{4,}) (?=\d{3}\b)", r"\1, "),
+        (r"\b(Psaume 119) (?=1\d\d\b)", r"\1, "),
         (r"\bpp?\. ?(?=\d)", "page "),
         (r"\bch\. ?(?=\d)", "chapitre "),
         (r"\b1(?:re|ère)(s?)\b", r"première\1"),

@@ -78,6 +78,9 @@ def test_french(written: str, said: str) -> None:
         ("fr", "1re", "première"),
         ("fr", "Jean XXIII", "Jean vingt-trois"),
         ("fr", "2,5", "deux virgule cinq"),
+        ("fr", "en 2020 500 personnes", "en 2020, cinq cents personnes"),
+        ("fr", "Psaume 119 105", "Psaume 119, cent cinq"),
+        ("fr", "12 000 000", "12 millions"),
     ],
 )
 def test_espeak_reads_them_as_the_words(lang: str, written: str, words: str) -> None:
