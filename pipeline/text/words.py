@@ -24,6 +24,8 @@ _LETTERS_A_SIGN = (
     (re.compile("[\u3400-\u9fff\uf900-\ufaff]"), 4.0),
     (re.compile("[\u3040-\u30ff]"), 1.5),
     (re.compile("[\uac00-\ud7a3]"), 2.5),
+    # Hebrew and Arabic, whose short vowels are not written.
+    (re.compile("[\u05d0-\u05ea\u0620-\u064a\u066e-\u06d3]"), 1.25),
 )
 _UNSPACED_LETTER = re.compile(f"(?=[{UNSPACED}])[^\\W_]")
 _LETTERS = f"(?:(?![{UNSPACED}])[^\\W_][{MARKS}]*)+"

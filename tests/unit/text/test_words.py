@@ -47,6 +47,7 @@ def test_a_sign_of_several_letters_is_as_long_as_they_are() -> None:
     assert length("神は愛です。") == 2 * 4 + 3 * 1.5 + 1
     assert length("耶稣 Jesus") == 2 * 4 + 6
     assert length("하나님은 사랑") == 6 * 2.5 + 1
+    assert length("אור العالم") == 9 * 1.25 + 1
     assert length("") == 0
 
 
