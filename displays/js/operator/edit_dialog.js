@@ -120,6 +120,11 @@ export class EditDialog {
     if (["edit", "correct"].includes(name)) this.#sent = null;
   }
 
+  /** Something is off the record: what was typed of it never comes back. */
+  forget() {
+    this.#sent = null;
+  }
+
   /** What was saved last was refused, since the caption is `entry` by now: show that beside what was typed. False if nothing was. */
   reopen(entry) {
     const sent = this.#sent;

@@ -67,7 +67,7 @@ const ruleDialog = new RuleDialog({
 const holdOffer = new HoldOffer(command, (rule) => connection.send({ type: "command", name: "preview-rule", ...rule }), ruleDialog);
 const reminder = new Reminder(operator, server);
 translateDesk(element.language);
-explainMarks(element.rows);
+const tooltip = explainMarks(element.rows);
 listenForKeys(element.keys);
 listenForDetails(element.details);
 listenForTabs(document.querySelector("[role=tablist]"), () => list.shown());
@@ -127,6 +127,7 @@ function draw() {
   const entries = utterances.list();
   element.empty.hidden = entries.length > 0;
   list.render(entries);
+  tooltip.check();
   editDialog.follow(utterances.get(editDialog.id));
   element.doubtful.hidden = !isMinuteDoubtful(entries);
 }
@@ -225,6 +226,7 @@ function forget(stretch) {
   utterances.forget(stretch);
   doubtful.forget();
   holdOffer.forget();
+  editDialog.forget();
   for (const dialog of document.querySelectorAll("dialog[open]")) dialog.close();
   draw(); // at once: a page in the background has no frames
 }

@@ -41,10 +41,16 @@ class Tooltip {
     element.setAttribute("aria-describedby", "tip");
   }
 
+  /** Be gone where the word is: one that is taken away under a finger tells nobody. */
+  check() {
+    if (this.#of?.isConnected === false) this.#hide();
+  }
+
   #hide() {
     this.#of?.removeAttribute("aria-describedby");
     this.#of = null;
     this.#tip.hidden = true;
+    this.#tip.textContent = "";
   }
 }
 
