@@ -104,7 +104,7 @@ def test_distill_says_what_it_would_run(capsys: pytest.CaptureFixture[str]) -> N
     teaches, trains, _ = capsys.readouterr().out.splitlines()
     assert "starter would teach learning/mix" in teaches
     assert f"--mix {Path('learning/distill/mix').absolute()}" in trains
-    assert trains.endswith("--steps 7 --target es")
+    assert "--steps 7 --target es" in trains
     second = Path("learning/distill/model")
     second.mkdir(parents=True)
     for name in ("model.bin", "config.json", "source.spm", "target.spm"):
