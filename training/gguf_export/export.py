@@ -189,7 +189,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _written(text: str) -> tuple[int, str]:
     index, _, content = text.partition("=")
-    if not index.isdigit() or not content:
+    if not index.isdecimal() or not content:
         raise UsageError("token-unreadable", f"--token {text}: ID=TEXT is needed.", "")
     return int(index), content.replace(r"\n", "\n")
 

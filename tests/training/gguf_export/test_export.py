@@ -336,6 +336,11 @@ def test_a_file_that_computes_something_else_is_refused(
     assert caught.value.code == "export-differs"
 
 
+def test_a_token_without_a_number_is_named() -> None:
+    with pytest.raises(StarkError, match="token-unreadable"):
+        export_gguf._written("²=<end_of_turn>")
+
+
 def test_a_vocabulary_in_another_order_is_refused(tokenizer: Path) -> None:
     whole = assembled(llama_model())
     words = vocabulary.read(tokenizer, VOCABULARY, {})
