@@ -43,11 +43,11 @@ class PreviousCaptions:
             # Behind a caption that this thread did not make it would be the wrong one.
             follows = told.utterance.id == now.id - 1 and told.lang == transcript.lang
             if follows and now.start_s - told.utterance.end_s <= _PAUSE_S:
-                return last_sentence(given(told.text, told.lang, church), caption.text)
+                return _last_sentence(given(told.text, told.lang, church), caption.text)
         return None
 
 
-def last_sentence(source: str, target: str) -> SentencePair | None:
+def _last_sentence(source: str, target: str) -> SentencePair | None:
     """Return the last sentence of a caption and its translation, None for a long one."""
     sources, targets = split(source), split(target)
     pair = SentencePair(source, target)

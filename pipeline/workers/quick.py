@@ -17,13 +17,12 @@ from pipeline.core.standing import Reopened, Standing
 from pipeline.core.types import HEARD, Caption, Transcript, Utterance
 from pipeline.dictionary.glossary_store import GlossaryStore
 from pipeline.engines.process.sharing import is_there
-from pipeline.engines.protocols import SentencePair, TranslationRequest, Translator
+from pipeline.engines.protocols import TranslationRequest, Translator
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.text.language_check import gibberish
 from pipeline.workers.base import FAULTS_IN_A_ROW, Worker, WorkLog, is_unusable
 from pipeline.workers.commits import Commitments
 from pipeline.workers.degradation import Degradation, Rung
-from pipeline.workers.previous import PreviousCaptions, last_sentence
 from pipeline.workers.queues import DraftQueue, Retranslation, TranscriptQueue
 from pipeline.workers.steps import as_final, source_caption, translate, untranslated
 
@@ -66,7 +65,6 @@ class QuickPass:
         self._is_needed = is_needed
         self._backoff = Backoff(after=FAULTS_IN_A_ROW, first_s=_REST_S[0], most_s=_REST_S[1])
         self.commits = Commitments()
-        self.previous = PreviousCaptions()
         self.reopened: Reopened | None = None
         """Set by the main thread: the newest final on screen that speech has returned to."""
         self.final_engine_lost = False
@@ -208,9 +206,7 @@ class QuickPass:
             caption = self.commits.behind_lead(nothing, transcript)
         elif self._translator is not None and not idle:
             try:
-                made = self._translated(
-                    self._translator, rest, now, standing, self._previous(transcript)
-                )
+                made = self._translated(self._translator, rest, now, standing)
             except EngineGoneError:
                 pass  # it is told when its process ends, and rests by itself
             except EngineError as error:
@@ -222,15 +218,7 @@ class QuickPass:
                 else:
                     self._backoff.succeeded()
                     caption = self.commits.behind_lead(made, transcript)
-                    if transcript.utterance.is_whole:
-                        self.previous.add(caption)
         return self.commits.shown(caption)
-
-    def _previous(self, transcript: Transcript) -> SentencePair | None:
-        """Return what the text that is translated now was said behind."""
-        if self.commits.lead:
-            return last_sentence(transcript.text[: self.commits.said], self.commits.lead)
-        return self.previous.before(transcript, self.settings.church)
 
     def _translated(
         self,
@@ -238,7 +226,6 @@ class QuickPass:
         transcript: Transcript,
         now_s: float,
         standing: Standing | None = None,
-        previous: SentencePair | None = None,
     ) -> Caption:
         lang = self.settings.translate.target
         # A partial is replaced in a moment: only the last one is worth a search.
@@ -251,9 +238,7 @@ class QuickPass:
                 handed_s=now_s,
                 free_s=now_s,
                 clock=time.monotonic,
-                request=TranslationRequest(
-                    standing=standing, rivals=() if searches else None, previous=previous
-                ),
+                request=TranslationRequest(standing=standing, rivals=() if searches else None),
                 church=self.settings.church,
                 glossary=self._glossaries.of(lang) if self._glossaries else None,
             )

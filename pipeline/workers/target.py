@@ -205,7 +205,6 @@ class TargetWorkers:
 
     def forget(self) -> None:
         """Translate what is said next as if nothing had been said before."""
-        self.quick.previous.forget()
         if self.translate is not None:
             self.translate.previous.forget()
 

@@ -108,7 +108,6 @@ class Chain:
         """Return the captions of a whole utterance that was recognized so, said after `before`."""
         # The sentence of the list before it was said by somebody else.
         self._translate.previous.forget()
-        self._quick.previous.forget()
         if before:
             self._caption(Recognition(before))
         draft, final = self._caption(heard)
