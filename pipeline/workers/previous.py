@@ -23,7 +23,8 @@ class PreviousCaptions:
 
     def add(self, caption: Caption) -> None:
         """Take the caption of a whole utterance."""
-        self._made = (*self._made[-1:], caption)
+        others = [made for made in self._made if made.id != caption.id]
+        self._made = (*others[-1:], caption)
 
     def forget(self) -> None:
         """Let nothing follow from what was said: words that are hidden now must not come back."""

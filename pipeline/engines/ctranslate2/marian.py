@@ -222,16 +222,13 @@ class Marian:
         repeats = repetition.longest(repetition.words(text)).count
         loop = repetition.anywhere(pieces, repeats)
         kept = pieces if loop is None else repetition.cut(pieces, loop, repeats)
+        is_cut = len(result.hypotheses[0]) >= cap
         made = Translation(
             text=self._target.decode(kept),
             engine=self.name,
             tokens=len(pieces),
             avg_logprob=result.scores[0] if result.scores else None,
-            stopped="loop"
-            if loop
-            else "length"
-            if len(pieces) + len(before.target) >= cap
-            else "end",
+            stopped="loop" if loop else "length" if is_cut else "end",
             alternatives=self._alternatives(result, before),
         )
         if wanted:

@@ -547,7 +547,7 @@ PAIR = SentencePair("The letter came.", "The letter came. ya")
     [
         ([LETTER, READ], PAIR),
         # Speech has returned to the second one: what it follows stays what it was.
-        ([LETTER, READ, READ], PAIR),
+        ([LETTER, READ, READ, READ], PAIR),
         ([TWO, READ], SentencePair("He fell.", "He fell. ya")),
         ([LETTER, said(2, "I read it.", from_s=9.0, to_s=10.0)], None),
         ([LETTER, said(3, "I read it.", from_s=3.0, to_s=4.0)], None),
