@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 
+import pytest
+
 from tests.support.needs import needs_train_extra
 
 needs_train_extra()
 
 from training.data.services import parted  # noqa: E402
+
+pytestmark = pytest.mark.train
 
 TERMS = ["propitiation", "Habakkuk", "Ezra"]
 
