@@ -224,9 +224,7 @@ function onDone({ name, undo, paused, blank, off_record: offRecord, song, spoken
 /** Have nothing any more of what was said between two times, nor a dialog about it. */
 function forget(stretch) {
   utterances.forget(stretch);
-  doubtful.forget();
-  holdOffer.forget();
-  editDialog.forget();
+  for (const each of [doubtful, holdOffer, editDialog]) each.forget();
   for (const dialog of document.querySelectorAll("dialog[open]")) dialog.close();
   draw(); // at once: a page in the background has no frames
 }
