@@ -45,9 +45,14 @@ _BARE = re.compile(
     re.IGNORECASE,
 )
 _DETERMINED = re.compile(
-    r"\b(?:the|an?|my|your|his|her|its|our|their|this|that|no|any|some|every|\w+['’]s)\s+$",
+    r"\b(?:the|an?|my|your|his|her|its|our|their|this|that|no|any|some|every"
+    # "He's" is no possessive.
+    r"|(?!(?:he|she|it|that|there|who|what|here)['’])\w+['’]s)\s+$",
     re.IGNORECASE,
 )
+_DEGREE = re.compile(r"(?:\bnot|n['’]t|\b(?:very|so|too|more|most|less|how|as))\s+$", re.IGNORECASE)
+_NO_DEGREE = ("not ", "without ", "never ", "unable ", "very ", "full ")
+"""Plain words that cannot stand behind one: "not not willing", "very without hope"."""
 _PRONOUN = re.compile(
     r"\b(?:i|you|we|they|who|he|she|it|that|people)\s+(?:\w+ly\s+)?$", re.IGNORECASE
 )
@@ -87,6 +92,8 @@ def _said(idiom: _Idiom, lang: str, match: re.Match[str]) -> str:
     form = _form(idiom.verb, slots["verb"].lower(), before) if idiom.verb else _BASE
     # A noun ("the cut") or an adjective before its noun is no figure of speech.
     if idiom.is_alone and not (_is_verb(form, before) if idiom.verb else _is_free(before)):
+        return match[0]
+    if not idiom.verb and idiom.plain.startswith(_NO_DEGREE) and _DEGREE.search(before):
         return match[0]
 
     def filled(token: re.Match[str]) -> str:

@@ -125,6 +125,20 @@ def test_what_is_meant_literally_is_left_alone(said: str) -> None:
     assert plainly(said, "en") == said
 
 
+@pytest.mark.parametrize(
+    ("said", "plain"),
+    [
+        ("He is hopeless.", "He is without hope."),
+        ("He's hopeless.", "He's without hope."),
+        ("He is not hopeless.", "He is not hopeless."),
+        ("She was so hopeless.", "She was so hopeless."),
+        ("The church's hopeless.", "The church's hopeless."),
+    ],
+)
+def test_an_adjective_keeps_what_stands_before_it(said: str, plain: str) -> None:
+    assert plainly(said, "en") == plain
+
+
 def test_a_language_without_a_file_is_left_alone() -> None:
     assert plainly("He beat around the bush.", "de") == "He beat around the bush."
 
