@@ -11,7 +11,7 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 from pipeline.core.resources import bundled
 from pipeline.dictionary.inflection import plural, with_s
@@ -84,12 +84,14 @@ def keeps_borrowed(said: str, first: str, other: str, langs: tuple[str, str]) ->
     return all(noun in other for noun in nouns if noun in first)
 
 
-def _borrow(text: str, source: str, target: str) -> tuple[str, list[str]]:
+# Asked of one text for the prompt, and again for each of several answers to it.
+@lru_cache(maxsize=4)
+def _borrow(text: str, source: str, target: str) -> tuple[str, tuple[str, ...]]:
     """Return the text, and the nouns that were put into it."""
     nouns, pattern = _nouns(source, target)
     put: list[str] = []
     if pattern is None:
-        return text, put
+        return text, ()
     heads = _heads(source)
 
     def said(match: re.Match[str]) -> str:
@@ -116,7 +118,7 @@ def _borrow(text: str, source: str, target: str) -> tuple[str, list[str]]:
         put.append(noun.text)
         return written[0].upper() + written[1:] if match[0][0].isupper() else written
 
-    return pattern.sub(said, text), put
+    return pattern.sub(said, text), tuple(put)
 
 
 def _with(determiner: str, noun: _Noun) -> str:

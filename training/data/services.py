@@ -12,8 +12,10 @@ from __future__ import annotations
 
 import argparse
 import random
+import shutil
 from collections import defaultdict
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import soundfile
@@ -69,12 +71,18 @@ class Speakers:
         model = resolve("speech", _MODEL, ModelLibrary.of(Settings()), key="speech.model")
         self._engines = {}
         for voice in VOICES:
-            folder = Path(bundled("models", "voices"))
-            engine = Kokoro(model, section="speech", languages=("en",), threads=threads,
-                            deadline_s=60.0)  # fmt: skip
-            engine.load()
-            style = np.fromfile(folder / f"{voice}.bin", "<f4").reshape(510, 1, 256)
-            engine._styles["en"] = style  # noqa: SLF001 - the phonemes stay English
+            with TemporaryDirectory() as folder:
+                # The style of another language's voice: the phonemes stay English.
+                shutil.copy(bundled("models", "voices", f"{voice}.bin"), Path(folder, "en.bin"))
+                engine = Kokoro(
+                    model,
+                    section="speech",
+                    languages=("en",),
+                    threads=threads,
+                    deadline_s=60.0,
+                    voices=Path(folder),
+                )
+                engine.load()
             self._engines[voice] = engine
 
     def say(self, text: str, voice: str, draw: random.Random) -> Pcm:

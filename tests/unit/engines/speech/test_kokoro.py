@@ -52,13 +52,18 @@ def test_a_sign_within_a_number_ends_no_clause(lang: str, text: str, clauses: in
     assert said.count(3) + said.count(4) + 1 == clauses  # a comma and a full stop
 
 
+def put_espeak(folder: Path, monkeypatch: pytest.MonkeyPatch, does: str) -> None:
+    """Have the program find an espeak-ng that does this."""
+    program = folder / "espeak-ng"
+    program.write_text(f"#!/bin/sh\n{does}\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(folder))
+
+
 def test_all_clauses_of_a_text_share_its_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    slow = tmp_path / "espeak-ng"
-    slow.write_text("#!/bin/sh\nexec /bin/sleep 0.3\n")
-    slow.chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path))
+    put_espeak(tmp_path, monkeypatch, "exec /bin/sleep 0.3")
     began_s = time.monotonic()
     with pytest.raises(EngineError) as late:
         tokens("sí, " * 12, "es", 0.5)
@@ -77,10 +82,7 @@ def test_broken_weights_are_named(tmp_path: Path) -> None:
 def test_an_espeak_that_fails_is_named_and_not_the_weights(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    broken = tmp_path / "espeak-ng"
-    broken.write_text("#!/bin/sh\necho 'no phontab' >&2\nexit 1\n")
-    broken.chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path))
+    put_espeak(tmp_path, monkeypatch, "echo 'no phontab' >&2\nexit 1")
     voice = Kokoro(tmp_path, section="speech", languages=("es",), threads=1, deadline_s=9)
     with pytest.raises(ModelError, match="espeak-ng: no phontab") as told:
         voice.load()
