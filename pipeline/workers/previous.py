@@ -31,9 +31,9 @@ class PreviousCaptions:
         self._made = ()
 
     def before(self, transcript: Transcript, church: Church) -> SentencePair | None:
-        """Return the sentence before a transcript and its translation, None if nothing hangs on it.
+        """Return the sentence before a transcript and its translation; None where there is none.
 
-        `church` tells how translators were given it.
+        `church` has the settings with which translators were given it.
         """
         # What is kept back must not be guessed from what follows it.
         if church.hold_doubtful:
@@ -41,7 +41,7 @@ class PreviousCaptions:
         now = transcript.utterance
         for caption in self._made:
             told = caption.transcript
-            # Behind a caption that this thread did not make it would be the wrong one.
+            # Where this thread did not make the caption before, an older one would be wrong.
             follows = told.utterance.id == now.id - 1 and told.lang == transcript.lang
             if follows and now.start_s - told.utterance.end_s <= _PAUSE_S:
                 return _last_sentence(given(told.text, told.lang, church), caption.text)

@@ -50,8 +50,8 @@ def rounded(
 def spread(model: nn.Module, level: str, chance: torch.Generator) -> None:
     """Move each weight of a model that lies on the steps of `level` to a random place around it.
 
-    A stored model knows no more of a weight than its step. In the middle of it, all would have
-    equally far to the next one, and a training would change nothing for long and then everything.
+    A stored model knows no more of a weight than its step. If all weights began in the middle of
+    their steps, a training would change nothing for a long time, and then many at once.
     """
     for matrix in model.parameters():
         if matrix.ndim == 2:
