@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from pipeline.church.fidelity.given_text import given
 from pipeline.config.schema import Church
 from pipeline.core.types import Caption, Transcript
 from pipeline.engines.protocols import SentencePair
 from pipeline.text.sentences import split
+from pipeline.workers.queues import without_sound
 
 _PAUSE_S = 6.0
 """Behind a longer silence a sentence has nothing to do with the one before."""
@@ -24,7 +27,8 @@ class PreviousCaptions:
     def add(self, caption: Caption) -> None:
         """Take the caption of a whole utterance."""
         others = [made for made in self._made if made.id != caption.id]
-        self._made = (*others[-1:], caption)
+        transcript = without_sound(caption.transcript)
+        self._made = (*others[-1:], replace(caption, transcript=transcript))
 
     def forget(self) -> None:
         """Let nothing follow from what was said: words that are hidden now must not come back."""
