@@ -418,6 +418,28 @@ def test_a_save_that_comes_too_late_is_refused_and_loses_nothing_that_was_typed(
     expect(page.locator("#notice")).to_be_empty()
 
 
+def test_another_operators_edit_of_the_same_caption_loses_nothing_that_was_typed(
+    hall: OperatorServer, visit: Visit
+) -> None:
+    held = """
+      const send = WebSocket.prototype.send;
+      WebSocket.prototype.send = function (data) {
+        if (JSON.parse(data).name !== "edit") return send.call(this, data);
+        window.release = () => send.call(this, data);
+      };"""
+    page, other = opened(visit, script=held), opened(visit)
+    hall.say(1, "La obra.", "The work.", final=True)
+    for each, text in ((page, "El trabajo de Dios."), (other, "La obra de Dios.")):
+        expect(row(each, 1).locator(".shown .text")).to_have_text("La obra.")
+        each.keyboard.press("e")
+        each.locator("#edit-text").fill(text)
+        each.locator("#edit-text").press("Enter")
+    expect(row(page, 1).locator(".shown .text")).to_have_text("La obra de Dios.")
+    page.evaluate("window.release()")
+    expect(page.locator("#edit-news-says")).to_have_text("It has changed meanwhile. Now it is:")
+    expect(page.locator("#edit-text")).to_have_value("El trabajo de Dios.")
+
+
 def test_a_caption_of_the_speaker_is_only_text(hall: OperatorServer, visit: Visit) -> None:
     page = opened(visit)
     hall.hear(1, EVIL, EVIL, unsure={EVIL.split(maxsplit=1)[0]: 0.1})

@@ -115,9 +115,11 @@ export class EditDialog {
     else this.#tell(wording.edit_changed);
   }
 
-  /** A command was done, by anybody: what was sent from here needs no second try. */
-  done(name) {
-    if (["edit", "correct"].includes(name)) this.#sent = null;
+  /** A command was done, by anybody: what was sent from here needs no second try once the caption `entry` has it. */
+  done(name, entry) {
+    if (!this.#sent || !["edit", "correct"].includes(name)) return;
+    const now = entry && !this.#sent.entry.isForeign ? seen(entry) : this.#sent;
+    if (now.heard === this.#sent.heard && (name === "correct" || now.text === this.#sent.text)) this.#sent = null;
   }
 
   /** Something is off the record: what was typed of it never comes back. */

@@ -218,7 +218,7 @@ const RECEIVE = {
 
 function onDone({ name, undo, paused, blank, off_record: offRecord, song, spoken, forced }) {
   Object.assign(operator, { undo, paused, blank, offRecord, song: song ?? "off", spoken: spoken ?? [], forced: forced ?? "", awaits: false });
-  editDialog.done(name);
+  editDialog.done(name, utterances.get(editDialog.id));
 }
 
 /** Have nothing any more of what was said between two times, nor a dialog about it. */
