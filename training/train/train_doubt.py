@@ -51,6 +51,8 @@ from training.data.corpora import read_pairs
 WEIGHTS = bundled("models", "doubt", "weights.json")
 JUDGED = Path(__file__).parents[1] / "data" / "judged_finals.tsv"
 _TATOEBA = "tatoeba:"
+_SERVICE = "service"
+"""The kind of sentences that came in a row, as in a service; all other kinds try something hard."""
 _MOST_WRONG = MOST_WRONG / 2
 """Of the finals that a bar is chosen on: of others more are wrong."""
 _GOOD = 0.75
@@ -125,17 +127,23 @@ def hidden(source: str) -> str:
 
 
 def collected(finals: Sequence[JudgedFinal], sentences: Mapping[str, str]) -> list[JudgedFinal]:
-    """Translate the sources with the settings in force; `sentences` are those that are hidden."""
+    """Translate the sources with the settings in force; `sentences` are those that are hidden.
+
+    A sentence of a service has the one before it in the file before it, too.
+    """
     chains = {lang: Chain(settings_for(lang, {})) for lang in {each.lang for each in finals}}
     for chain in chains.values():
         chain.load()
     made: list[JudgedFinal] = []
+    before: dict[str, str] = {}
     for each in track(finals, description="translating"):
         source = sentences.get(each.source, each.source)
         if source.startswith(_TATOEBA):
             made.append(each)
             continue
-        caption = chains[each.lang].captions(Recognition(source)).final
+        last = before.get(each.lang, "") if each.kind == _SERVICE else ""
+        caption = chains[each.lang].captions(Recognition(source), last).final
+        before[each.lang] = source if each.kind == _SERVICE else ""
         new = replace(each, final=caption.text, evidence=evidence_of(caption))
         made.append(new if new.final == each.final else replace(new, label="", reason=""))
     return made
@@ -178,8 +186,11 @@ def report(model: DoubtModel, held_out: Sequence[JudgedFinal]) -> float:
 def bars(model: DoubtModel, finals: Sequence[JudgedFinal]) -> dict[str, float]:
     """Return the bar of acceptance of each language, and print what passes it.
 
-    What is printed of others is of the held-out half, with a bar of the other half."""
+    Bars are for services, so that they go by the sentences of services alone. What is printed of
+    others is of the held-out half, with a bar of the other half.
+    """
     found: dict[str, float] = {}
+    finals = [each for each in finals if each.kind == _SERVICE]
     for lang in sorted({each.lang for each in finals}):
         judge = Judge(model)
         mine = sorted((f for f in finals if f.lang == lang), key=lambda each: each.hash)

@@ -76,6 +76,7 @@ class Chain:
         self._drafts = DraftQueue(DRAFT_LIMIT)
         self._shown: list[Caption] = []
         self._said = 0
+        self._last = ""
         degradation = Degradation()
         self._quick = QuickPass(
             settings=self.settings,
@@ -106,10 +107,12 @@ class Chain:
 
     def captions(self, heard: Recognition, before: str = "") -> Captions:
         """Return the captions of a whole utterance that was recognized so, said after `before`."""
-        # The sentence of the list before it was said by somebody else.
-        self._translate.previous.forget()
-        if before:
-            self._caption(Recognition(before))
+        if not before or before != self._last:
+            # The sentence of the list before it was said by somebody else.
+            self._translate.previous.forget()
+            if before:
+                self._caption(Recognition(before))
+        self._last = heard.text
         draft, final = self._caption(heard)
         return Captions(self._judged(as_final(draft)), self._judged(final))
 
