@@ -15,15 +15,15 @@ FILES = sorted(bundled("languages", "idioms").glob("*.toml"))
 @pytest.mark.parametrize(
     ("said", "plain"),
     [
-        ("He beat around the bush.", "He avoided the subject."),
-        ("Don’t beat around the bush.", "Don’t avoid the subject."),
+        ("He spilled the beans.", "He revealed the secret."),
+        ("Don’t spill the beans.", "Don’t reveal the secret."),
         ("Hang in there, church.", "Persevere, church."),
         ("They've put their foot in their mouth.", "They've said something stupid."),
         ("She put her foot in her mouth.", "She said something stupid."),
         ("You will put your foot in your mouth.", "You will say something stupid."),
         ("He keeps putting his foot in his mouth.", "He keeps saying something stupid."),
         ("He cries over spilled milk.", "He laments what cannot be changed."),
-        ("We are submitting to it, he submits to it.", "We are obeying it, he obeys it."),
+        ("We are withering, he withers.", "We are drying up, he dries up."),
         ("Do not grieve the Holy Spirit.", "Do not sadden the Holy Spirit."),
         (
             "They grieve the loss, and he put off the trip.",
@@ -45,17 +45,17 @@ def test_a_verb_keeps_its_form(said: str, plain: str) -> None:
 @pytest.mark.parametrize(
     ("said", "plain"),
     [
-        ("It gets on John's nerves.", "It annoys John."),
-        ("It gets on my nerves.", "It annoys me."),
+        ("It gets under John's skin.", "It annoys John."),
+        ("It gets under my skin.", "It annoys me."),
         ("It slipped her mind to pray.", "She forgot to pray."),
         ("Nip this gossip in the bud.", "Stop this gossip at the beginning."),
         ("That went over our heads.", "That was too difficult for us."),
         ("Those went over their heads.", "Those were too difficult for them."),
         ("We raised 18,500 dollars.", "We collected 18,500 dollars."),
-        ("He talked the elders out of it.", "He convinced the elders against it."),
+        ("He took the elders at their word.", "He believed the elders."),
         ("It dawned on Jacob that he slept.", "Jacob realized that he slept."),
         ("Stop beating yourself up over it.", "Stop blaming yourself for it."),
-        ("The ball is in your court.", "It is your turn to decide."),
+        ("It's your call.", "You must decide."),
         ("Lift up the Johnson family in prayer.", "Pray for the Johnson family."),
         ("She put her career on the line.", "She risked her career."),
     ],
@@ -67,11 +67,11 @@ def test_who_and_what_is_meant_stays(said: str, plain: str) -> None:
 @pytest.mark.parametrize(
     ("said", "plain"),
     [
-        ("He fasted, and we fast.", "He ate nothing, and we eat nothing."),
-        ("She has been fasting to fast well.", "She has been eating nothing to eat nothing well."),
-        ("He ran fast. The fast is over.", "He ran fast. The fast is over."),
+        ("He sobbed, and we sob.", "He wept bitterly, and we weep bitterly."),
+        ("She has been sobbing to sob.", "She has been weeping bitterly to weep bitterly."),
+        ("The sob is over.", "The sob is over."),
         ("Ransom is a word, and it is just gossip.", "Ransom is a word, and it is just gossip."),
-        ("She felt worthless, a worthless coin.", "She felt without value, a worthless coin."),
+        ("She felt hopeless, a hopeless case.", "She felt without hope, a hopeless case."),
         ("The homeless came.", "The homeless came."),
         ("Whispers came, and the anointed one.", "Whispers came, and the anointed one."),
     ],
@@ -89,7 +89,6 @@ def test_a_verb_alone_is_taken_for_no_noun(said: str, plain: str) -> None:
         ("She walked out on her family.", "She abandoned her family."),
         ("I don't get by, and the numbers don't add up.",
          "I don't get by, and the numbers don't make sense."),
-        ("We will be at the door at seven sharp.", "We will be at the door at seven exactly."),
     ],
 )  # fmt: skip
 def test_the_words_around_it_decide(said: str, plain: str) -> None:
