@@ -37,7 +37,7 @@ _SLOW_S = 2.0
 """An engine that took longer for the last final looks at one answer only, and is seen at work."""
 _SECOND = 1.0
 """What the quick translator's opinion weighs beside the final translator's own."""
-_TAKEN_BACK = 0.3
+_TAKEN_BACK = 0.1
 """What each committed word that changes counts against a translation (mean log-probability)."""
 
 _REST_S = (15.0, 60.0)

@@ -493,8 +493,8 @@ def test_of_each_sentence_the_best_is_chosen() -> None:
         (Prefers("amén hermano"), 0, -0.35, "amén hermano"),
         (Prefers("así sea"), 0, -0.35, "amén hermana"),  # far too unlikely for the final translator
         (Prefers("amén hermano", fails=True), 0, -0.35, "amén hermana"),
-        (Prefers(""), len("amén hermano"), -0.55, "amén hermana"),
-        (Prefers(""), len("amén hermano"), -0.45, "amén hermano"),  # stays as it was shown
+        (Prefers(""), len("amén hermano"), -0.35, "amén hermana"),
+        (Prefers(""), len("amén hermano"), -0.25, "amén hermano"),  # stays as it was shown
     ],
 )
 def test_of_several_translations_both_translators_choose(
