@@ -52,7 +52,7 @@ WEIGHTS = bundled("models", "doubt", "weights.json")
 JUDGED = Path(__file__).parents[1] / "data" / "judged_finals.tsv"
 _TATOEBA = "tatoeba:"
 _SERVICE = "service"
-"""The kind of sentences that came in a row, as in a service; all other kinds try something hard."""
+"""The kind of sentences that follow each other as in a service; the other kinds are single ones."""
 _MOST_WRONG = MOST_WRONG / 2
 """Of the finals that a bar is chosen on: of others more are wrong."""
 _GOOD = 0.75
