@@ -167,7 +167,9 @@ def evidence_of_record(record: UtteranceRecord) -> Evidence:
         record.opinion,
         final.avg_logprob if final else None,
         record.words,
-        of_texts(given(record.text, record.lang), final.text if final else "", record.checks),
+        of_texts(
+            given(record.text, record.lang), record.lang, final.text if final else "", record.checks
+        ),
     )
 
 

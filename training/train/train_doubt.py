@@ -4,6 +4,8 @@
                                                       and models/starter/acceptance.json
     python -m training.train.train_doubt --check      only says how good the one there is
     python -m training.train.train_doubt --collect    has the translators in use make them all anew
+    python -m training.train.train_doubt --words      counts the words that starters learn from:
+                                                      models/doubt/words_en.txt
 
 The comment at the top of training/data/judged_finals.tsv says what is in it. Half of the sentences,
 drawn by a hash of the source, is held out: every figure that is printed is of these.
@@ -39,6 +41,7 @@ from pipeline.church.fidelity.doubt import (
     evidence_of,
     shipped,
 )
+from pipeline.church.fidelity.rarity import counted
 from pipeline.core.resources import bundled
 from pipeline.core.types import Recognition
 from pipeline.learning.data.acceptance import MOST_WRONG, SHIPPED, write_shipped
@@ -46,9 +49,10 @@ from pipeline.learning.data.pairs import certainty
 from pipeline.learning.fitting import auc, fit, lowest_bar
 from pipeline.learning.manifest import sha256 as sha256_of
 from scripts.bench.meaning.chain import Chain, settings_for
-from training.data.corpora import read_pairs
+from training.data.corpora import SPANISH, read_pairs, written_for_us
 
 WEIGHTS = bundled("models", "doubt", "weights.json")
+WORDS = bundled("models", "doubt", "words_en.txt")
 JUDGED = Path(__file__).parents[1] / "data" / "judged_finals.tsv"
 _TATOEBA = "tatoeba:"
 _SERVICE = "service"
@@ -248,9 +252,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--check", action="store_true", help="only check the one that ships")
     parser.add_argument("--collect", action="store_true", help="make the finals anew")
     parser.add_argument("--tatoeba", type=Path, help="with --collect: pairs of Tatoeba")
+    parser.add_argument("--words", action="store_true", help="count the words that are learnt")
     parser.add_argument("--out", type=Path, default=WEIGHTS, help="where it is written")
     parser.add_argument("--bars", type=Path, default=bundled(*SHIPPED), help="and the bars")
     arguments = parser.parse_args(argv)
+    if arguments.words:
+        learnt_from = [pair.en for pairs in written_for_us(SPANISH).values() for pair in pairs]
+        WORDS.write_text(counted(learnt_from), encoding="utf-8")
+        return 0
     comment, finals = read(arguments.judged)
     if arguments.collect:
         pairs = read_pairs(arguments.tatoeba, "tatoeba") if arguments.tatoeba else ()

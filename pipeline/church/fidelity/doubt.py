@@ -22,6 +22,7 @@ import structlog
 from numpy.typing import NDArray
 
 from pipeline.church.fidelity.given_text import given
+from pipeline.church.fidelity.rarity import rarity
 from pipeline.core.resources import bundled
 from pipeline.core.types import Caption, Check, Opinion, Word
 from pipeline.text.words import length
@@ -59,6 +60,8 @@ class Evidence:
     """Numbers, references and negations that are doubtful in it; three at most."""
     terms: float | None = None
     """Church words whose rendering it lacks; three at most."""
+    rarity: float | None = None
+    """How rare the rarest word of the source is, 0 to 7."""
     heard: float | None = None
     """Logarithm of the probability of the least certain word that was heard."""
 
@@ -98,7 +101,9 @@ def evidence_of(caption: Caption) -> Evidence:
         caption.opinion,
         caption.translation.avg_logprob if caption.translation else None,
         transcript.recognition.words,
-        of_texts(given(transcript.text, transcript.lang), caption.text, caption.checks),
+        of_texts(
+            given(transcript.text, transcript.lang), transcript.lang, caption.text, caption.checks
+        ),
     )
     # The judge is not fitted to how sure the quick translator is of its own work.
     return replace(evidence, final_mean=None) if _is_alone(caption) else evidence
@@ -157,18 +162,19 @@ def _is_alone(final: Caption) -> bool:
     return final.opinion is None and final.engine == "marian" and final.translation is not None
 
 
-def of_texts(source: str, target: str, checks: Sequence[Check]) -> dict[str, float]:
+def of_texts(source: str, lang: str, target: str, checks: Sequence[Check]) -> dict[str, float]:
     """Return what two texts say by themselves, and what comparing them has found.
 
-    `source` is what the translator got (`given`), not what was said.
+    `source` is what the translator got (`given`), not what was said; `lang` is its language.
     """
     doubtful = [check.kind for check in checks if check.outcome == "doubtful"]
+    rare = rarity(source, lang)
     return {
         # An empty text counts as one letter, since zero has no logarithm.
         "length": abs(math.log(max(1.0, length(target)) / max(1.0, length(source)))),
         "rules": float(min(3, sum(kind in _EXACT for kind in doubtful))),
         "terms": float(min(3, doubtful.count("term"))),
-    }
+    } | ({} if rare is None else {"rarity": rare})
 
 
 def dumped(model: DoubtModel) -> str:

@@ -107,9 +107,9 @@ def test_a_reference_is_compared_as_the_translator_got_it() -> None:
 )
 def test_a_right_translation_is_as_long_in_every_script(translated: str) -> None:
     said = "The Lord is my shepherd; I shall not want."
-    spanish = of_texts(said, "El Señor es mi pastor, nada me falta.", [])["length"]
-    assert of_texts(said, translated, [])["length"] < spanish + 0.25
-    assert of_texts(said, translated[: len(translated) // 3], [])["length"] > spanish + 0.5
+    spanish = of_texts(said, "en", "El Señor es mi pastor, nada me falta.", [])["length"]
+    assert of_texts(said, "en", translated, [])["length"] < spanish + 0.25
+    assert of_texts(said, "en", translated[: len(translated) // 3], [])["length"] > spanish + 0.5
 
 
 def test_what_nobody_has_an_opinion_of_is_not_judged() -> None:

@@ -1,0 +1,36 @@
+"""How well known the words of a sentence are."""
+
+from __future__ import annotations
+
+from pipeline.church.fidelity.rarity import counted, rarity
+
+
+def test_one_rare_word_makes_a_sentence_rare() -> None:
+    frequent = rarity("I believe that the Lord is with all of you.", "en")
+    rare = rarity("I believe that the zyzzyva is with all of you.", "en")
+    assert frequent is not None
+    assert rare is not None
+    assert frequent < 3
+    assert rare == 7
+
+
+def test_names_and_first_words_do_not_count() -> None:
+    assert rarity("Zyzzyva, said Zyzzyva, you can go.", "en") == rarity(
+        "Go, said John, you can go.", "en"
+    )
+
+
+def test_a_typographic_apostrophe_is_none_of_the_word() -> None:
+    assert rarity("we don’t know", "en") == rarity("we don't know", "en")
+
+
+def test_of_an_uncounted_language_nothing_is_known() -> None:
+    assert rarity("el Señor es bueno", "es") is None
+
+
+def test_words_stand_in_the_line_of_their_count() -> None:
+    texts = ["a lamb and a goat", "the lamb", "a goat, again", "goat", "goat", "once"]
+    lines = counted(texts).splitlines()
+    assert lines[0] == "lamb"  # in two sentences
+    assert lines[1] == "goat"  # in four
+    assert not any(lines[2:])
