@@ -32,6 +32,7 @@ from training.models.gemma_model import Gemma, GemmaShape  # noqa: E402
 from training.models.marian_model import (  # noqa: E402
     Marian,
     MarianShape,
+    added_layers,
     from_ctranslate2,
     with_hidden,
     with_layers,
@@ -229,6 +230,24 @@ def test_more_layers_hardly_change_what_a_marian_says() -> None:
         before, after = (m.logits(m(source, target)).argmax(-1) for m in (model, deeper))
     length = int((target.sequence > 0).sum())
     assert (before == after)[0, :length].float().mean() > 0.9
+
+
+def test_old_layers_of_a_grown_marian_learn_at_a_share_of_the_rate() -> None:
+    grown = with_layers(tiny_marian(), "encoder", 4)
+    assert added_layers(2, 4) == [1, 3]
+    old, new = (grown.encoder[f"layer_{index}"] for index in (0, 1))
+    made = training.optimizers(
+        grown, "layer_", 1e-3, 1e-3, is_new=lambda name: "encoder.layer_1." in name, old_share=0.25
+    )
+    rates = {
+        id(parameter): group["lr"]
+        for each in made
+        for group in each.param_groups
+        for parameter in group["params"]
+    }
+    assert len(rates) == len(list(grown.parameters()))
+    assert {rates[id(p)] for p in new.parameters()} == {1e-3}
+    assert {rates[id(p)] for p in old.parameters()} == {0.25e-3}
 
 
 def test_bytes_replace_the_rarest_pieces_of_an_old_vocabulary(tmp_path: Path) -> None:

@@ -210,6 +210,11 @@ _ADDING = {"self_attention": "linear_1", "attention": "linear_2", "ffn": "linear
 """Sublayer -> its matrix whose product is added to what came in."""
 
 
+def added_layers(old: int, count: int) -> list[int]:
+    """Return which of `count` layers `with_layers` adds to `old` ones."""
+    return [i for i in range(1, count) if i * old // count == (i - 1) * old // count]
+
+
 def with_layers(model: Marian, part: str, count: int) -> Marian:
     """The model with more layers in its "encoder" or "decoder", spread evenly, which at first
     change almost nothing.
@@ -223,7 +228,7 @@ def with_layers(model: Marian, part: str, count: int) -> Marian:
     origins = [index * len(layers) // count for index in range(count)]
     for index, origin in enumerate(origins):
         layer = {n: w.clone() for n, w in layers[f"layer_{origin}"].state_dict().items()}
-        if index and origins[index - 1] == origin:
+        if index in added_layers(len(layers), count):
             last = (layer["ffn.layer_norm.weight"], layer["ffn.layer_norm.bias"])
             spread = (last[0].square().mean() + last[1].var(correction=0)).sqrt()
             for sublayer, adding in _ADDING.items():

@@ -16,7 +16,7 @@ import argparse
 import functools
 import math
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,6 +40,7 @@ from training.evaluate.development import Development
 from training.models.marian_model import (
     Marian,
     MarianShape,
+    added_layers,
     from_ctranslate2,
     from_state,
     with_hidden,
@@ -181,6 +182,9 @@ def main() -> None:
     )
     options.add_argument("--decoder-layers", type=int, default=0, help="likewise")
     options.add_argument(
+        "--old-rate", type=float, default=1.0, help="share of the rates for what --init has (1)"
+    )
+    options.add_argument(
         "--hidden", type=int, default=0, help="more units between the two matrices of each layer"
     )
     options.add_argument(
@@ -240,12 +244,36 @@ def main() -> None:
     )  # fmt: skip
     train(
         model,
-        optimizers(model, "layer_", args.muon_rate, args.adam_rate, goes_on=args.init is not None),
+        optimizers(
+            model,
+            "layer_",
+            args.muon_rate,
+            args.adam_rate,
+            goes_on=args.init is not None,
+            is_new=is_new(args),
+            old_share=args.old_rate,
+        ),
         batches=lambda rng: (to(batch, args.device) for batch in passes(rng)),
         loss_of=torch.compile(loss, dynamic=False) if args.compile else loss,
         evaluate=evaluate,
         plan=Plan(args.out, args.minutes, args.evaluate_minutes, args.resume, steps=args.steps),
     )
+
+
+def is_new(args: argparse.Namespace) -> Callable[[str], bool]:
+    """Return a test of a parameter's name: whether its layer is one that `--init` had not."""
+    if not args.init:
+        return lambda _: True
+    shape = from_ctranslate2(args.init).shape
+    added = {
+        f"{part}.layer_{index}."
+        for part, old, count in (
+            ("encoder", shape.encoder_layers, args.encoder_layers),
+            ("decoder", shape.decoder_layers, args.decoder_layers),
+        )
+        for index in added_layers(old, count)
+    }
+    return lambda name: name.startswith(tuple(added))
 
 
 def prepare(

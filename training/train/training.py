@@ -12,6 +12,7 @@ import math
 import random
 import signal
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,23 +58,41 @@ def parser(description: str, minutes: float) -> argparse.ArgumentParser:
 
 
 def optimizers(
-    model: nn.Module, layers: str, muon_rate: float, adam_rate: float, *, goes_on: bool = False
+    model: nn.Module,
+    layers: str,
+    muon_rate: float,
+    adam_rate: float,
+    *,
+    goes_on: bool = False,
+    is_new: Callable[[str], bool] = lambda _: True,
+    old_share: float = 1.0,
 ) -> list[torch.optim.Optimizer]:
     """Muon (Jordan et al., 2024, kellerjordan.github.io/posts/muon) for the matrices whose name
     contains `layers`, AdamW for all else. Muon reaches a loss in fewer steps
     than AdamW alone. It computes in bfloat16 whatever the machine: a CPU without it takes 15
     seconds a step for that, 4 for all the rest, so there AdamW trains everything. The matrices of a
-    model that `goes_on` take a tenth of its rate: at all of it they forget what they knew."""
+    model that `goes_on` take a tenth of its rate: at all of it they forget what they knew.
+    Parameters that are not `is_new` take `old_share` of the rates."""
+
+    def groups(rate: float, is_chosen: Callable[[bool], bool]) -> list[dict[str, Any]]:
+        found: dict[bool, list[nn.Parameter]] = defaultdict(list)
+        for name, parameter in model.named_parameters():
+            if is_chosen(parameter.ndim == 2 and layers in name):
+                found[is_new(name)].append(parameter)
+        return [
+            {"params": some, "lr": rate if new else old_share * rate} for new, some in found.items()
+        ]
+
     adam = functools.partial(
         torch.optim.AdamW, lr=adam_rate, betas=(0.9, 0.98), weight_decay=0.0, fused=True
     )
     if product_type(next(model.parameters()).device.type) != torch.bfloat16:
-        return [adam(model.parameters(), lr=adam_rate / 10 if goes_on else adam_rate)]
-    named = list(model.named_parameters())
-    hidden = [p for name, p in named if p.ndim == 2 and layers in name]
-    rest = [p for name, p in named if p.ndim != 2 or layers not in name]
-    muon = torch.optim.Muon(hidden, lr=muon_rate, weight_decay=0.01, adjust_lr_fn="match_rms_adamw")
-    return [muon, adam(rest)]
+        return [adam(groups(adam_rate / 10 if goes_on else adam_rate, lambda _: True))]
+    muon = torch.optim.Muon(
+        groups(muon_rate, lambda is_hidden: is_hidden), lr=muon_rate, weight_decay=0.01,
+        adjust_lr_fn="match_rms_adamw",
+    )  # fmt: skip
+    return [muon, adam(groups(adam_rate, lambda is_hidden: not is_hidden))]
 
 
 def rate_at(progress: float) -> float:
